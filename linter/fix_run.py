@@ -1,0 +1,77 @@
+"""`--fix` and `--diff`: repair every file of a report, and write the files or show what would change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from loaderlint.linter.diff import unified_diff
+from loaderlint.linter.engine import Report, findings_to_report
+from loaderlint.linter.findings import Applicability, FileError, Finding
+from loaderlint.linter.fixing import Repair, repair
+from loaderlint.linter.reading.source import STANDARD_INPUT, SourceFile
+from loaderlint.linter.rewriting import RewriteError, rewrite
+
+SAFE = frozenset({Applicability.SAFE})
+SAFE_AND_UNSAFE = frozenset({Applicability.SAFE, Applicability.UNSAFE})
+
+
+@dataclass
+class FixRun:
+    """What was, or would be, repaired. `withdrawn` are repairs that turned out not to help, each with its reason."""
+
+    findings: int = 0
+    files: int = 0
+    diff: bytes = b""
+    withdrawn: list[FileError] = field(default_factory=list)
+
+
+def preview(report: Report, allowed: frozenset[Applicability]) -> FixRun:
+    """Repair in memory only; the report keeps all its findings."""
+    run = FixRun()
+    for path, findings in _by_path(report).items():
+        source = report.sources[path]
+        result = repair(source, findings, allowed, findings_to_report)
+        run.diff += unified_diff(source, result.source)
+        _count(run, source, result)
+    return run
+
+
+def fix(report: Report, allowed: frozenset[Applicability]) -> FixRun:
+    """Repair and write the files. The report then holds what is left, and the files that could not be written."""
+    run = FixRun()
+    left: list[Finding] = []
+    for path, findings in _by_path(report).items():
+        source = report.sources[path]
+        result = repair(source, findings, allowed, findings_to_report)
+        try:
+            _write(source, result.source)
+        except RewriteError as error:
+            report.errors.append(FileError(path, 0, str(error)))
+            left += findings
+            continue
+        left += result.findings
+        report.sources[path] = result.source
+        _count(run, source, result)
+    report.findings = left
+    return run
+
+
+def _by_path(report: Report) -> dict[str, list[Finding]]:
+    by_path: dict[str, list[Finding]] = {}
+    for finding in report.findings:
+        by_path.setdefault(finding.path, []).append(finding)
+    return by_path
+
+
+def _write(source: SourceFile, repaired: SourceFile) -> None:
+    if repaired.raw == source.raw:
+        return
+    if source.path == STANDARD_INPUT:
+        raise RewriteError("not repaired: standard input cannot be written; --diff shows the repair")
+    rewrite(source, repaired)
+
+
+def _count(run: FixRun, source: SourceFile, result: Repair) -> None:
+    run.findings += result.repaired
+    run.files += result.source.raw != source.raw
+    run.withdrawn += result.withdrawn

@@ -1,0 +1,43 @@
+"""loaderlint as a flake8 plugin: the codes LDR. Most files hold no loader; for those nothing more is imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from importlib.metadata import version
+
+from loaderlint.linter.reading.sieve import may_handle_weights
+
+
+class Flake8Plugin:
+    """What flake8 creates for each file. It silences `# noqa` lines itself, so all findings are given to it."""
+
+    name = "loaderlint"
+    version = version("loaderlint")
+
+    def __init__(self, tree: ast.AST, filename: str, lines: list[str]) -> None:
+        # flake8 takes a plugin with the argument `tree` for one that looks at whole files.
+        del tree
+        self._filename = filename
+        self._lines = lines
+
+    def run(self) -> Iterator[tuple[int, int, str, type[Flake8Plugin]]]:
+        """Yield (line from 1, column from 0, text, plugin); a failure of ours becomes an LDR900, never an exception."""
+        try:
+            findings = self._findings()
+        except Exception as error:  # flake8 would end the whole run.
+            findings = [(1, 0, f"LDR900 internal error, please report it: {type(error).__name__}: {error}")]
+        for line, column, text in findings:
+            yield line, column, text, Flake8Plugin
+
+    def _findings(self) -> list[tuple[int, int, str]]:
+        # These are lines that flake8 has decoded already; a declared encoding no longer matters.
+        text = "".join(self._lines)
+        raw = text.encode("utf-8", "surrogatepass")
+        if not may_handle_weights(raw):
+            return []
+        from loaderlint.linter.engine import check_file
+        from loaderlint.linter.reading.source import SourceFile
+
+        findings = check_file(SourceFile(self._filename, raw, text, "utf-8"))
+        return [(one.line, one.column - 1, f"{one.code} {one.message}") for one in findings]
