@@ -67,7 +67,12 @@ class _Check(click.Command):
     show_default=True,
     help="How findings are printed to standard output.",
 )
-@click.option("--no-cache", is_flag=True, help="Check every file anew. There is no cache yet: this is always so.")
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    expose_value=False,
+    help="Check every file anew. There is no cache yet: this is always so.",
+)
 @click.version_option(package_name="loaderlint", message="%(prog)s %(version)s")
 @click.pass_context
 def main(
@@ -77,9 +82,7 @@ def main(
     unsafe_fixes: bool,
     do_diff: bool,
     output_format: str,
-    no_cache: bool,
 ) -> None:
-    del no_cache
     if unsafe_fixes and not (do_fix or do_diff):
         raise click.UsageError("--unsafe-fixes needs --fix (repair) or --diff (show the repairs).")
     if do_diff and output_format == "json":
@@ -90,7 +93,7 @@ def main(
         allowed = SAFE_AND_UNSAFE if unsafe_fixes else SAFE
         if do_diff:
             run = preview(report, allowed)
-            sys.stdout.buffer.write(run.diff)
+            click.echo(run.diff, nl=False)
         else:
             run = fix(report, allowed) if do_fix else None
             _print_findings(report, output_format)

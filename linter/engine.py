@@ -50,7 +50,8 @@ def findings_to_report(source: SourceFile) -> list[Finding]:
     except Exception as error:  # Nothing in a user's file may stop the run over the others.
         message = f"internal error, please report it: {type(error).__name__}: {error}"
         raise SourceError(source.path, 0, message) from error
-    return keep_comments(source, unsuppressed(source, found))
+    kept = keep_comments(source, unsuppressed(source, found))
+    return sorted(kept, key=lambda finding: (finding.line, finding.column, finding.code))
 
 
 def check_file(source: SourceFile) -> list[Finding]:

@@ -1,0 +1,25 @@
+# `make demo` shows the main job, `make test` runs the tests. Both set up .venv first; a second run is quick.
+# Needs python3 >= 3.10 and pip; another interpreter: make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test clean
+
+demo: $(READY)
+	$(BIN)/python fixtures/demo.py
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+$(READY): pyproject.toml $(wildcard setup.py)
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 10) or sys.exit(f"loaderlint needs Python >= 3.10, $(PYTHON) is {v[0]}.{v[1]}")'
+	@echo "Setting up $(VENV). The first time this downloads torch, which can take some minutes."
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .demo build dist *.egg-info
