@@ -1,0 +1,65 @@
+"""The interpreter, put together: analyse one function that handles a stream."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from loaderlint.linter.contracts import Contracts
+from loaderlint.linter.interpreter.calls import Calls
+from loaderlint.linter.interpreter.containers import Containers
+from loaderlint.linter.interpreter.core import Context
+from loaderlint.linter.interpreter.events import Retention
+from loaderlint.linter.interpreter.expressions import Expressions
+from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.iteration import Iteration
+from loaderlint.linter.interpreter.state import State
+from loaderlint.linter.interpreter.statements import Statements
+from loaderlint.linter.interpreter.tensors import Libraries
+from loaderlint.linter.interpreter.values import Value
+from loaderlint.linter.reading.index import FileIndex, Function
+
+
+class Interpreter(Statements, Expressions, Calls, Containers, Iteration, Libraries):
+    """Runs one function abstractly, with everything of its file that it calls."""
+
+    def run(self, function: Function) -> list[Retention]:
+        """Analyse `function` as an entry point; its stream parameters lend until they advance."""
+        unit = self.index.slice(function)
+        code = unit.function
+        frame = self.number(("entry", code))
+        self.parents[frame] = None
+        context = Context(frame, unit, code)
+        state = State()
+        state.frames[frame] = {}
+        for parameter in _all_parameters(code):
+            state.frames[frame][parameter.name.value] = self._entry_value(parameter, function, state, context)
+        self.executed.add(code)
+        self.execute(code.body.body, state, context)
+        self._leave(state, context)
+        return list(self.retentions.values())
+
+    def _entry_value(self, parameter: cst.Param, function: Function, state: State, context: Context) -> Value:
+        name = parameter.name.value
+        if name in function.streams:
+            return self.new(state, parameter, context, Obj(Kind.STREAM, code=function.streams[name]))
+        first = name in ("self", "cls") and function.owner is not None
+        return self.new(state, parameter, context, Obj(Kind.OBJECT, code=function.owner if first else None, escapes=True))
+
+    def _leave(self, state: State, context: Context) -> None:
+        """The caller gets what is returned, and reads it; what outlives the call is read later."""
+        ends = [*context.returns, (state, frozenset())]
+        for end, value in ends:
+            if not end.dead:
+                self.consume(end, value, context.function, context, "the caller")
+                self.escape(end)
+
+
+def _all_parameters(code: cst.FunctionDef) -> list[cst.Param]:
+    params = code.params
+    stars = [item for item in (params.star_arg, params.star_kwarg) if isinstance(item, cst.Param)]
+    return [*params.posonly_params, *params.params, *params.kwonly_params, *stars]
+
+
+def analyse(index: FileIndex, contracts: Contracts, function: Function) -> list[Retention]:
+    """The retentions of one entry point."""
+    return Interpreter(index, contracts).run(function)

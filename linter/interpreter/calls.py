@@ -1,0 +1,267 @@
+"""Calls: who is called, and running the functions that are known."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from functools import cache
+
+import libcst as cst
+import libcst.matchers as m
+
+from loaderlint.linter.interpreter.containers import LIST_METHODS
+from loaderlint.linter.interpreter.core import (
+    CONTAINER_KINDS,
+    MAX_DEPTH,
+    STREAM_KINDS,
+    Argument,
+    Context,
+    Core,
+)
+from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.state import State
+from loaderlint.linter.interpreter.values import (
+    NOTHING,
+    TEXT,
+    Instance,
+    Loan,
+    Loc,
+    Method,
+    Named,
+    Ref,
+    Text,
+    Tuple,
+    Value,
+)
+from loaderlint.linter.reading.index import Function
+
+
+class Calls(Core, ABC):
+    """Evaluates calls."""
+
+    def _eval_Call(self, node: cst.Call, state: State, context: Context) -> Value:
+        callee = self.evaluate(node.func, state, context)
+        arguments = [self._argument(item, state, context) for item in node.args]
+        if isinstance(node.func, cst.Attribute) and not callee:
+            return self._unknown_method(node.func, arguments, node, state, context)
+        return self.call(callee, arguments, node, state, context)
+
+    def _argument(self, item: cst.Arg, state: State, context: Context) -> Argument:
+        value = self.evaluate(item.value, state, context)
+        return Argument(value, item.value, item.keyword.value if item.keyword else "", item.star)
+
+    def call(
+        self, callee: Value, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """Call every alternative of `callee`; what nothing is known of consumes its arguments."""
+        if not callee:
+            return self._unknown(arguments, node, state, context)
+        results: set[object] = set()
+        ends: list[State] = []
+        for atom in sorted(callee, key=repr) if len(callee) > 1 else callee:
+            end = state.copy() if len(callee) > 1 else state
+            results |= self._call_atom(atom, arguments, node, end, context)
+            ends.append(end)
+        if len(callee) > 1:
+            state.become(ends[0])
+            for end in ends[1:]:
+                state.join(end)
+        return frozenset(results)  # type: ignore[arg-type]
+
+    def _call_atom(
+        self, atom: object, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        if isinstance(atom, Named):
+            result = self.library_call(atom.name, arguments, node, state, context)
+            return self._unknown(arguments, node, state, context) if result is None else result
+        if isinstance(atom, Method):
+            return self._method(atom, arguments, node, state, context)
+        if isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind is Kind.FUNCTION:
+            return self._run_function(atom.loc, arguments, node, state, context)
+        if isinstance(atom, Tuple):
+            # A `partial`, called: it reads what it captured.
+            self.read(state, frozenset({atom}), node, context)
+        return self._unknown(arguments, node, state, context)
+
+    def _method(
+        self, method: Method, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        results: set[object] = set()
+        for atom in method.receiver:
+            if isinstance(atom, Loan):
+                results |= self.tensor_method(atom, method.name, arguments, node, state, context)
+            elif isinstance(atom, Text):
+                results |= TEXT
+            elif isinstance(atom, Instance):
+                name = f"{atom.cls}.{method.name}"
+                results |= self.library_call(name, arguments, node, state, context) or NOTHING
+            elif isinstance(atom, Ref) and atom.loc in state.heap:
+                results |= self._object_method(atom.loc, method.name, arguments, node, state, context)
+        return frozenset(results)  # type: ignore[arg-type]
+
+    def _object_method(
+        self, loc: Loc, name: str, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        obj = state.heap[loc]
+        if obj.kind in CONTAINER_KINDS:
+            return self.container_method(loc, name, arguments, node, state, context)
+        if obj.kind is Kind.FUTURE and self.contracts.methods.get(name) == "await":
+            state.pending -= {loc}
+            return NOTHING
+        if obj.kind in STREAM_KINDS:
+            if name == "__next__":
+                return self.next_item(state, frozenset({Ref(loc)}), node, context)
+            return NOTHING
+        function = self.index.functions.get(f"{obj.code}.{name}") if isinstance(obj.code, str) else None
+        if function is not None and self._worth_running(arguments, state):
+            bound = [Argument(frozenset({Ref(loc)}), node), *arguments]  # type: ignore[arg-type]
+            return self.call(self.file_function(function, state), bound, node, state, context)
+        return self._unknown_method(node.func, arguments, node, state, context)
+
+    def _worth_running(self, arguments: Sequence[Argument], state: State) -> bool:
+        return any(state.holds_loans(item.value) for item in arguments)
+
+    # What nothing is known of
+
+    def _unknown_method(
+        self,
+        function: cst.Attribute,
+        arguments: Sequence[Argument],
+        node: cst.Call,
+        state: State,
+        context: Context,
+    ) -> Value:
+        name = function.attr.value
+        effect = self.contracts.methods.get(name)
+        lent = self._worth_running(arguments, state)
+        if effect == "submit" and lent:
+            return self.submit(arguments, node, state, context)
+        if effect == "await":
+            state.pending = frozenset()
+        if name in LIST_METHODS and lent:
+            place = self.place(function.value, state, context)
+            for loc, obj in state.objects(place):
+                if obj.kind is Kind.OBJECT or obj.kind in CONTAINER_KINDS:
+                    self.container_method(loc, name, arguments, node, state, context)
+                    return NOTHING
+        if name in self.contracts.lazy_methods and lent:
+            fields = {"0": frozenset().union(*(item.value for item in arguments))}
+            operation = self.contracts.lazy_methods[name]
+            return self.new(state, node, context, Obj(Kind.LAZY, operation=operation, fields=fields))
+        return self._unknown(arguments, node, state, context)
+
+    def _unknown(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """An unknown callee consumes what it is given at once; given a stream, it may hand one back."""
+        function = node.func if isinstance(node, cst.Call) else node
+        streams: Value = NOTHING
+        for item in arguments:
+            if state.holds_loans(item.value):
+                self.consume(state, item.value, node, context, context.unit.text(function))
+                if self.is_stream(state, item.value):
+                    streams |= item.value
+        if streams:
+            return self.new(state, node, context, Obj(Kind.MAYBE_STREAM, fields={"0": streams}))
+        return NOTHING
+
+    # Functions that are known
+
+    def function_value(self, node: cst.CSTNode, state: State, context: Context) -> Value:
+        """A nested function or lambda; its default values are evaluated now."""
+        fields = {
+            parameter.name.value: self.evaluate(parameter.default, state, context)
+            for parameter in _parameters(node)
+            if parameter.default is not None
+        }
+        return self.new(state, node, context, Obj(Kind.FUNCTION, fields=fields, code=(node, context)))
+
+    def file_function(self, function: Function, state: State) -> Value:
+        """A function or method of the file; it captures nothing."""
+        loc = Loc(self.number(("function", function.qualname)))
+        if loc not in state.heap:
+            unit = self.index.slice(function)
+            outside = Context(self.number("no frame"), unit, unit.module)
+            self.parents.setdefault(outside.frame, None)
+            state.heap[loc] = Obj(Kind.FUNCTION, code=(unit.function, outside))
+        return frozenset({Ref(loc)})
+
+    def _run_function(
+        self, loc: Loc, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        obj = state.heap[loc]
+        code, made_in = obj.code  # type: ignore[misc]
+        if context.runs(code) or context.depth() >= MAX_DEPTH:
+            return self._unknown(arguments, node, state, context)
+        frame = self.number(("call", node, code, context.frame))
+        self.parents[frame] = made_in.frame
+        state.frames[frame] = self._bound(code, obj.fields, arguments, node, state, context)
+        inner = Context(frame, made_in.unit, code, context, node)
+        self.executed.add(code)
+        if isinstance(code, cst.Lambda):
+            return self.evaluate(code.body, state, inner)
+        if _is_generator(code):
+            return self.new(state, node, context, Obj(Kind.GENERATOR, code=(code, inner)), "generator")
+        self.execute(code.body.body, state, inner)
+        results: set[object] = set()
+        for left, value in inner.returns:
+            state.join(left)
+            results |= value
+        return frozenset(results)  # type: ignore[arg-type]
+
+    def _bound(
+        self,
+        code: cst.CSTNode,
+        defaults: dict[str, Value],
+        arguments: Sequence[Argument],
+        node: cst.CSTNode,
+        state: State,
+        context: Context,
+    ) -> dict[str, Value]:
+        """The parameters' values. Starred arguments fill what is left; `*args` and `**kwargs` become containers."""
+        bound = dict(defaults)
+        names = [parameter.name.value for parameter in _parameters(code)]
+        positional = [item.value for item in arguments if not item.keyword and not item.star]
+        bound.update(zip(names, positional, strict=False))
+        bound.update({item.keyword: item.value for item in arguments if item.keyword})
+        spread = [self._spread(item.value, state) for item in arguments if item.star]
+        rest = frozenset().union(*spread)
+        for name in names[len(positional) :] if rest else ():
+            bound.setdefault(name, rest)
+        extra = frozenset().union(*positional[len(names) :], rest)
+        named = frozenset().union(*(item.value for item in arguments if item.keyword not in names and item.keyword))
+        params = code.params
+        if isinstance(params.star_arg, cst.Param):
+            bound[params.star_arg.name.value] = self.new(state, params.star_arg, context, Obj(Kind.LIST, extra))
+        if params.star_kwarg is not None:
+            kwargs = Obj(Kind.DICT, named | rest, TEXT)
+            bound[params.star_kwarg.name.value] = self.new(state, params.star_kwarg, context, kwargs)
+        return bound
+
+    def _spread(self, value: Value, state: State) -> Value:
+        found: set[object] = set()
+        for atom in value:
+            if isinstance(atom, Tuple):
+                found.update(*atom.items)
+            elif isinstance(atom, Ref) and atom.loc in state.heap:
+                found |= state.heap[atom.loc].items
+        return frozenset(found)  # type: ignore[arg-type]
+
+
+def _parameters(node: cst.CSTNode) -> list[cst.Param]:
+    """The parameters that arguments are matched with, in order, keyword-only ones last."""
+    params = node.params
+    return [*params.posonly_params, *params.params, *params.kwonly_params]
+
+
+@cache
+def _is_generator(function: cst.FunctionDef) -> bool:
+    """Whether the function's own body yields."""
+    todo: list[cst.CSTNode] = list(function.body.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, cst.Yield):
+            return True
+        if not m.matches(node, m.FunctionDef() | m.Lambda() | m.ClassDef()):
+            todo.extend(node.children)
+    return False

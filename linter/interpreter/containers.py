@@ -1,0 +1,121 @@
+"""Containers: what their methods put in and hand out."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+
+import libcst as cst
+
+from loaderlint.linter.interpreter.core import Argument, Context, Core
+from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.state import State
+from loaderlint.linter.interpreter.values import NOTHING, TEXT, Kept, Loc, Ref, Tuple, Value, is_text, tuple_of
+
+_ADD = {"append", "appendleft", "add", "insert"}
+_EXTEND = {"extend", "extendleft", "update"}
+_TAKE = {"pop", "popleft", "get", "setdefault", "__getitem__"}
+# On a receiver that nothing is known of, only these names mean a list for sure.
+LIST_METHODS = {"append", "appendleft", "extend", "insert"}
+_HOLDERS = {Kind.LIST: Holder.LIST, Kind.SET: Holder.LIST, Kind.DICT: Holder.DICT, Kind.OBJECT: Holder.LIST}
+
+
+class Containers(Core, ABC):
+    """The methods of lists, dicts, sets and deques."""
+
+    def container_method(
+        self,
+        loc: Loc,
+        name: str,
+        arguments: Sequence[Argument],
+        node: cst.Call,
+        state: State,
+        context: Context,
+    ) -> Value:
+        """Call method `name` of the container at `loc`."""
+        obj = state.heap[loc]
+        holder = node.func.value if isinstance(node.func, cst.Attribute) else node.func
+        if name in _ADD and arguments:
+            item = arguments[-1]
+            self.put(loc, item.value, state, self._kept(obj.kind, node, holder, item.node, context))
+            return NOTHING
+        if name in _EXTEND:
+            for item in arguments:
+                if item.keyword:
+                    kept = self._kept(obj.kind, node, holder, item.node, context)
+                    self.put(loc, item.value, state, kept, TEXT)
+                else:
+                    self.extend(loc, item.value, state, context, node, holder, item.node)
+            return NOTHING
+        if name in _TAKE:
+            return self._take(loc, name, arguments, node, holder, state, context)
+        if name == "clear":
+            # Only the newest object of a site is a single one that is empty afterwards.
+            if loc.recent:
+                state.update(loc, items=NOTHING, keys=NOTHING)
+            return NOTHING
+        if name == "copy":
+            return self.new(state, node, context, Obj(obj.kind, obj.items, obj.keys))
+        if name == "popitem":
+            return tuple_of(obj.keys, obj.items)
+        if name in ("items", "keys", "values"):
+            view = Obj(Kind.LAZY, operation=name, fields={"0": frozenset({Ref(loc)})})
+            return self.new(state, node, context, view)
+        return NOTHING
+
+    def _take(
+        self,
+        loc: Loc,
+        name: str,
+        arguments: Sequence[Argument],
+        node: cst.Call,
+        holder: cst.CSTNode,
+        state: State,
+        context: Context,
+    ) -> Value:
+        default = arguments[1].value if len(arguments) > 1 else NOTHING
+        if name == "setdefault" and len(arguments) > 1:
+            kept = self._kept(state.heap[loc].kind, node, holder, arguments[1].node, context)
+            self.put(loc, default, state, kept, arguments[0].value)
+        return state.heap[loc].items | state.heap[loc].fields.get("[]", NOTHING) | default
+
+    def _kept(
+        self, kind: Kind, node: cst.CSTNode, holder: cst.CSTNode, tensor: cst.CSTNode, context: Context
+    ) -> Kept:
+        return Kept(Site(context.unit, node), _HOLDERS[kind], holder, tensor)
+
+    def put(self, loc: Loc, value: Value, state: State, kept: Kept, keys: Value = NOTHING) -> None:
+        """Add one item to a container: what it lends is kept by `kept` from here."""
+        obj = state.heap[loc]
+        text = TEXT if is_text(keys) else NOTHING
+        state.update(loc, items=obj.items | self.keep(value, kept), keys=obj.keys | text)
+
+    def extend(
+        self,
+        loc: Loc,
+        source: Value,
+        state: State,
+        context: Context,
+        node: cst.CSTNode,
+        holder: cst.CSTNode,
+        tensor: cst.CSTNode,
+    ) -> None:
+        """Add all items of an iterable (for a dict: the pairs) to a container."""
+        obj = state.heap[loc]
+        kind = Holder.MATERIALIZED if self.is_stream(state, source) else _HOLDERS[obj.kind]
+        kept = Kept(Site(context.unit, node), kind, holder, tensor)
+        mappings = [inner for _, inner in state.objects(source) if inner.kind is Kind.DICT]
+        if obj.kind is Kind.DICT and mappings:
+            for inner in mappings:
+                self.put(loc, inner.items, state, kept, inner.keys)
+            return
+
+        def add(now: State, item: Value) -> None:
+            pairs = [atom for atom in item if isinstance(atom, Tuple) and len(atom.items) == 2]
+            if obj.kind is not Kind.DICT:
+                self.put(loc, item, now, kept)
+            for pair in pairs if obj.kind is Kind.DICT else ():
+                self.put(loc, pair.items[1], now, kept, pair.items[0])
+
+        self.iterate(state, source, node, context, add, pairs=obj.kind is Kind.DICT)

@@ -1,0 +1,311 @@
+"""What every part of the interpreter shares: leases, holders, reads, and the places where they happened."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from loaderlint.linter.contracts import Contracts
+from loaderlint.linter.interpreter.events import Retention, Site
+from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.state import State
+from loaderlint.linter.interpreter.values import Atom, Kept, Loan, Loc, Ref, Value, leaves, rewrite
+from loaderlint.linter.reading.index import FileIndex, Function
+from loaderlint.linter.reading.slices import FunctionSlice
+
+OnItem = Callable[[State, Value], None]
+STREAM_KINDS = frozenset({Kind.STREAM, Kind.MAYBE_STREAM, Kind.LAZY, Kind.GENERATOR})
+CONTAINER_KINDS = frozenset({Kind.LIST, Kind.DICT, Kind.SET})
+# A loop's facts settle in two or three passes; the bound only guards against facts that keep growing.
+MAX_PASSES = 8
+MAX_DEPTH = 6
+
+
+@dataclass(slots=True, eq=False)
+class Context:
+    """One running function: its frame, where `yield` goes, and the states that leave its loops and itself early."""
+
+    frame: int
+    unit: FunctionSlice
+    function: cst.CSTNode
+    caller: Context | None = None
+    call: cst.CSTNode | None = None
+    on_yield: OnItem | None = None
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+    returns: list[tuple[State, Value]] = field(default_factory=list)
+    globals: set[str] = field(default_factory=set)
+    nonlocals: set[str] = field(default_factory=set)
+
+    def depth(self) -> int:
+        """How many calls this one is nested in."""
+        return 0 if self.caller is None else self.caller.depth() + 1
+
+    def runs(self, function: cst.CSTNode) -> bool:
+        """Whether `function` is this call or one around it: a recursion."""
+        return self.function is function or (self.caller is not None and self.caller.runs(function))
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a call, evaluated."""
+
+    value: Value
+    node: cst.BaseExpression
+    keyword: str = ""
+    star: str = ""
+
+
+class Core(ABC):
+    """Shared state of one analysis, and the operations on leases. Each mixin implements one abstract method."""
+
+    def __init__(self, index: FileIndex, contracts: Contracts) -> None:
+        self.index = index
+        self.contracts = contracts
+        self.retentions: dict[Hashable, Retention] = {}
+        self.parents: dict[int, int | None] = {}
+        self.executed: set[cst.CSTNode] = set()
+        self._numbers: dict[Hashable, int] = {}
+        self._advanced: dict[Loan, Site] = {}
+
+    @abstractmethod
+    def evaluate(self, node: cst.CSTNode, state: State, context: Context) -> Value:
+        """The value of an expression; `state` is changed by its side effects."""
+
+    @abstractmethod
+    def execute(self, body: Sequence[cst.CSTNode], state: State, context: Context) -> None:
+        """Run statements on `state`, in place."""
+
+    @abstractmethod
+    def iterate(
+        self, state: State, value: Value, node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool = True
+    ) -> None:
+        """Iterate `value` to its end: `on_item` for each item, to a fixpoint; `node` is where it advances.
+
+        `pairs` says that the items are used as (name, tensor), which tells a stream from an unknown result.
+        """
+
+    @abstractmethod
+    def call(
+        self, callee: Value, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """The result of calling `callee`."""
+
+    @abstractmethod
+    def put(self, loc: Loc, value: Value, state: State, kept: Kept, keys: Value = frozenset()) -> None:
+        """Add one item to a container."""
+
+    @abstractmethod
+    def extend(
+        self,
+        loc: Loc,
+        source: Value,
+        state: State,
+        context: Context,
+        node: cst.CSTNode,
+        holder: cst.CSTNode,
+        tensor: cst.CSTNode,
+    ) -> None:
+        """Add all items of an iterable to a container."""
+
+    @abstractmethod
+    def function_value(self, node: cst.CSTNode, state: State, context: Context) -> Value:
+        """A nested function or lambda, with the frame that it captures."""
+
+    @abstractmethod
+    def file_function(self, function: Function, state: State) -> Value:
+        """A function or method of the file."""
+
+    @abstractmethod
+    def comprehend(
+        self,
+        clause: cst.CompFor,
+        source: Value,
+        state: State,
+        context: Context,
+        emit: Callable[[State, Context], None],
+    ) -> None:
+        """Run the clauses of a comprehension."""
+
+    @abstractmethod
+    def global_object(self, state: State) -> Loc:
+        """The object whose attributes are the module's global variables."""
+
+    @abstractmethod
+    def assign(self, target: cst.CSTNode, value: Value, state: State, context: Context, site: Assignment) -> None:
+        """Bind or store `value`."""
+
+    def number(self, key: Hashable) -> int:
+        """A small number for `key`, the same for each asking, in the order of first asking."""
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def loc(self, node: cst.CSTNode, context: Context, role: str = "") -> Loc:
+        """The allocation site of what `node` makes in this frame; `role` tells several of one node apart."""
+        return Loc(self.number((node, context.frame, role)))
+
+    def keep(self, value: Value, kept: Kept) -> Value:
+        """`value` after it was put into a holder: its fresh loans are now held by it."""
+
+        def held(atom: Atom) -> Atom:
+            return atom._replace(kept=kept) if isinstance(atom, Loan) and not atom.stale else atom
+
+        return rewrite(value, held)
+
+    def advance(self, state: State, stream: Loc, site: Site) -> None:
+        """The stream moves on: every loan of it, wherever it is held, is stale from here."""
+
+        def aged(atom: Atom) -> Atom:
+            if not isinstance(atom, Loan) or atom.stale or atom.stream != stream:
+                return atom
+            stale = atom._replace(stale=True)
+            self._advanced.setdefault(stale, site)
+            return stale
+
+        state.rewrite(aged)
+        for loc in sorted(state.pending):
+            self._report_all(
+                state.reachable([state.heap[loc].items]),
+                lambda loan: loan.kept.site,
+                "a worker may read it only now",
+            )
+
+    def advance_all(self, state: State, value: Value, site: Site) -> None:
+        """Every stream that `value` is, or is made from, moves on."""
+        for atom in list(state.reachable([value])):
+            if isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind is Kind.STREAM:
+                self.advance(state, atom.loc, site)
+
+    def read(
+        self,
+        state: State,
+        value: Value,
+        node: cst.CSTNode,
+        context: Context,
+        note: str = "read here",
+        assumptions: tuple[str, ...] = (),
+    ) -> None:
+        """The data of everything in `value` is read at `node`; stale loans become retentions."""
+        if value and not state.dead:
+            self._report_all(
+                state.reachable([value]),
+                lambda loan: self._visible_site(node, context, loan),
+                note,
+                assumptions,
+            )
+
+    def consume(self, state: State, value: Value, node: cst.CSTNode, context: Context, callee: str) -> None:
+        """Something unknown gets `value`: it reads tensors and containers, and drains streams."""
+        note = f"read here, by `{callee}`"
+        assumptions = (f"`{callee}` reads what it is given",)
+        for atom in list(leaves(value)):
+            if isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind in STREAM_KINDS:
+                self.iterate(
+                    state,
+                    frozenset({atom}),
+                    node,
+                    context,
+                    lambda now, item: self.read(now, item, node, context, note, assumptions),
+                )
+            else:
+                self.read(state, frozenset({atom}), node, context, note, assumptions)
+
+    def escape(self, state: State) -> None:
+        """The analysed call ended: what outlives it is read later."""
+        outliving = [value for obj in state.heap.values() if obj.escapes for value in obj.values()]
+        self._report_all(
+            state.reachable(outliving), lambda loan: loan.kept.site, "outlives this call, so it is read later"
+        )
+
+    def _report_all(
+        self,
+        atoms: Iterable[Atom],
+        read: Callable[[Loan], Site],
+        note: str,
+        assumptions: tuple[str, ...] = (),
+    ) -> None:
+        """Report the stale loans among `atoms` that some holder kept, each holder's place once."""
+        stale = {
+            atom
+            for atom in atoms
+            if isinstance(atom, Loan)
+            and atom.stale
+            and atom.kept is not None
+            and (atom.kept.site.node, atom.conditional) not in self.retentions
+        }
+        for loan in sorted(stale, key=_order) if len(stale) > 1 else stale:
+            self._report(loan, read(loan), note, assumptions)
+
+    def _visible_site(self, node: cst.CSTNode, context: Context, loan: Loan) -> Site:
+        """The read as seen from the function that kept the tensor: its own statement, or the call made there."""
+        here: Context | None = context
+        while here is not None:
+            if loan.kept is not None and here.unit is loan.kept.site.unit:
+                return Site(here.unit, node)
+            if here.call is None or here.caller is None:
+                break
+            node, here = here.call, here.caller
+        return Site(context.unit, node) if here is None else Site(here.unit, node)
+
+    def _report(self, loan: Loan, read: Site, note: str, assumptions: tuple[str, ...]) -> None:
+        kept = loan.kept
+        key = (kept.site.node, loan.conditional)
+        if key in self.retentions:
+            return
+        unit = kept.site.unit
+        self.retentions[key] = Retention(
+            holder_kind=kept.kind,
+            holder=unit.text(kept.holder),
+            tensor=unit.text(kept.tensor),
+            stream=unit.text(iterated(loan.borrowed.node)) if loan.borrowed.unit is unit else "",
+            borrowed=loan.borrowed,
+            kept=kept.site,
+            advanced=self._advanced[loan],
+            read=read,
+            read_note=note,
+            conditional=loan.conditional,
+            assumptions=assumptions,
+        )
+
+    def fixpoint(self, state: State, once: Callable[[State], None]) -> None:
+        """Run `once` zero or more times: `state` becomes the join of all."""
+        for _ in range(MAX_PASSES):
+            if state.dead:
+                return
+            before, pass_ = state.copy(), state.copy()
+            once(pass_)
+            state.join(pass_)
+            if state.same_as(before):
+                return
+
+    def is_stream(self, state: State, value: Value) -> bool:
+        """Whether `value` may be a stream or something lazy over one."""
+        return any(obj.kind in STREAM_KINDS for _, obj in state.objects(value))
+
+    def new(self, state: State, node: cst.CSTNode, context: Context, obj: Obj, role: str = "") -> Value:
+        """A new object made by `node`."""
+        return state.allocate(self.loc(node, context, role), obj)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The statement that stores (`node`), and the expression whose value it stores."""
+
+    node: cst.CSTNode
+    value: cst.CSTNode
+
+
+def _order(loan: Loan) -> tuple[object, ...]:
+    """The order of the places that keep, so that reports do not depend on hashing."""
+    return (_place(loan.kept.site), _place(loan.borrowed))
+
+
+def _place(site: Site) -> tuple[object, ...]:
+    return (site.unit.path, *site.unit.range(site.node))
+
+
+def iterated(node: cst.CSTNode) -> cst.CSTNode:
+    """What is iterated at a place that borrows: the loop's iterable, or the call itself."""
+    return node.iter if isinstance(node, (cst.For, cst.CompFor)) else node

@@ -1,0 +1,385 @@
+"""Expressions: names, attributes, subscripts, operators, displays and comprehensions."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Sequence
+
+import libcst as cst
+
+from loaderlint.linter.interpreter.core import CONTAINER_KINDS, Assignment, Context, Core
+from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.state import State
+from loaderlint.linter.interpreter.values import (
+    NOTHING,
+    TEXT,
+    Instance,
+    Kept,
+    Loan,
+    Loc,
+    Method,
+    Named,
+    Ref,
+    Text,
+    Tuple,
+    Value,
+    is_text,
+    loans,
+    ref,
+    tuple_of,
+)
+
+_GLOBALS = Loc(-1)
+# Attribute paths longer than this (`self.a.b.c`) are not followed.
+_MAX_PATH = 3
+
+
+class Expressions(Core, ABC):
+    """Evaluates expressions; `evaluate` changes the state by their side effects."""
+
+    def evaluate(self, node: cst.CSTNode, state: State, context: Context) -> Value:
+        """The value of `node`; what has no rule of its own holds nothing."""
+        if state.dead:
+            return NOTHING
+        run = getattr(self, f"_eval_{type(node).__name__}", None)
+        return run(node, state, context) if run is not None else NOTHING
+
+    # Names and attributes
+
+    def _eval_Name(self, node: cst.Name, state: State, context: Context) -> Value:
+        name = node.value
+        frame: int | None = context.frame
+        while frame is not None:
+            names = state.frames.get(frame, {})
+            if name in names and not (frame == context.frame and name in context.globals):
+                return names[name]
+            frame = self.parents[frame]
+        return self._global(name, state)
+
+    def _global(self, name: str, state: State) -> Value:
+        shared = state.heap.get(_GLOBALS)
+        if shared is not None and name in shared.fields:
+            return shared.fields[name]
+        if name in self.index.imports:
+            return frozenset({Named(self.index.imports[name])})
+        function = self.index.functions.get(name)
+        if function is not None:
+            return self.file_function(function, state)
+        if name in self.index.classes:
+            return frozenset({Named(name)})
+        kind = self.index.container_kind(self.index.globals.get(name))
+        if kind:
+            loc = self.global_object(state)
+            child = Loc(self.number(("global", name)))
+            state.heap[child] = Obj(Kind[kind.upper()], escapes=True)
+            state.update(loc, fields={**state.heap[loc].fields, name: ref(child)})
+            return ref(child)
+        return NOTHING if name in self.index.globals else frozenset({Named(f"builtins.{name}")})
+
+    def global_object(self, state: State) -> Loc:
+        """The object whose attributes are the module's global variables."""
+        state.heap.setdefault(_GLOBALS, Obj(Kind.OBJECT, escapes=True))
+        return _GLOBALS
+
+    def _eval_Attribute(self, node: cst.Attribute, state: State, context: Context) -> Value:
+        return self.attribute(self.evaluate(node.value, state, context), node.attr.value, state)
+
+    def attribute(self, base: Value, name: str, state: State) -> Value:
+        """Attribute `name` of a value. Metadata of a tensor holds no memory."""
+        found: set[object] = set()
+        for atom in base:
+            if isinstance(atom, Loan) and name in self.contracts.tensor_attributes:
+                found.add(atom)
+            elif isinstance(atom, Named):
+                found.add(Named(f"{atom.name}.{name}"))
+            elif isinstance(atom, (Loan, Text, Instance)):
+                found.add(Method(frozenset({atom}), name))
+            elif isinstance(atom, Ref) and atom.loc in state.heap:
+                obj = state.heap[atom.loc]
+                if name in obj.fields and obj.kind is Kind.OBJECT:
+                    found.update(obj.fields[name])
+                else:
+                    found.add(Method(frozenset({atom}), name))
+        return frozenset(found)  # type: ignore[arg-type]
+
+    def place(self, node: cst.CSTNode, state: State, context: Context, depth: int = 0) -> Value:
+        """The object that `node` names, made up where nothing is known of it, to hold what is stored there."""
+        known = frozenset(atom for atom in self.evaluate(node, state, context) if isinstance(atom, Ref))
+        if known or depth > _MAX_PATH:
+            return known
+        if isinstance(node, cst.Name):
+            made = self.new(state, node, context, Obj(Kind.OBJECT))
+            state.frames[context.frame][node.value] = made
+            return made
+        if isinstance(node, cst.Attribute):
+            return self._place_member(node.value, node.attr.value, state, context, depth)
+        if isinstance(node, cst.Subscript):
+            return self._place_member(node.value, "[]", state, context, depth)
+        return NOTHING
+
+    def _place_member(self, base: cst.CSTNode, name: str, state: State, context: Context, depth: int) -> Value:
+        for loc, obj in state.objects(self.place(base, state, context, depth + 1)):
+            if obj.kind in CONTAINER_KINDS and obj.items:
+                return obj.items
+            known = obj.fields.get(name)
+            if known:
+                return known
+            kind = Kind.OBJECT
+            if isinstance(obj.code, str):
+                kind = Kind[self.index.container_attributes(obj.code).get(name, "object").upper()]
+            child = Loc(self.number((loc, name)))
+            state.heap[child] = Obj(kind, escapes=obj.escapes)
+            state.update(loc, fields={**obj.fields, name: ref(child)})
+            return ref(child)
+        return NOTHING
+
+    # Subscripts
+
+    def _eval_Subscript(self, node: cst.Subscript, state: State, context: Context) -> Value:
+        base = self.evaluate(node.value, state, context)
+        self.index_value(node, state, context)
+        found: set[object] = set()
+        for atom in base:
+            if isinstance(atom, (Loan, Text)):
+                found.add(atom)
+            elif isinstance(atom, Tuple):
+                found.update(*_selected(atom, node))
+            elif isinstance(atom, Ref) and atom.loc in state.heap:
+                found.update(self._item(atom.loc, node, state, context))
+        return frozenset(found)  # type: ignore[arg-type]
+
+    def _item(self, loc: Loc, node: cst.Subscript, state: State, context: Context) -> Value:
+        obj = state.heap[loc]
+        if obj.kind is Kind.LIST and isinstance(node.slice[0].slice, cst.Slice):
+            return self.new(state, node, context, Obj(Kind.LIST, obj.items))
+        return obj.items | obj.fields.get("[]", NOTHING)
+
+    def index_value(self, node: cst.Subscript, state: State, context: Context) -> Value:
+        """The value of a subscript's index or key."""
+        found: Value = NOTHING
+        for element in node.slice:
+            if isinstance(element.slice, cst.Index):
+                found |= self.evaluate(element.slice.value, state, context)
+        return found
+
+    # Text, operators, conditions
+
+    def _eval_SimpleString(self, node: cst.SimpleString, state: State, context: Context) -> Value:
+        return TEXT
+
+    def _eval_ConcatenatedString(self, node: cst.ConcatenatedString, state: State, context: Context) -> Value:
+        return TEXT
+
+    def _eval_FormattedString(self, node: cst.FormattedString, state: State, context: Context) -> Value:
+        for part in node.parts:
+            if isinstance(part, cst.FormattedStringExpression):
+                self.read(state, self.evaluate(part.expression, state, context), node, context)
+        return TEXT
+
+    def _eval_BinaryOperation(self, node: cst.BinaryOperation, state: State, context: Context) -> Value:
+        # `a + b + ...` nests to the left, as deep as it is long: walked, not recursed into.
+        rights: list[cst.BaseExpression] = []
+        left: cst.BaseExpression = node
+        while isinstance(left, cst.BinaryOperation):
+            rights.append(left.right)
+            left = left.left
+        value = self.evaluate(left, state, context)
+        for right in reversed(rights):
+            value = self._combined(value, self.evaluate(right, state, context), node, state, context)
+        return value
+
+    def _combined(self, left: Value, right: Value, node: cst.CSTNode, state: State, context: Context) -> Value:
+        """An operator's result: text, a list of both lists' items, or a fresh tensor."""
+        if is_text(left | right) and not any(loans(left | right)):
+            return TEXT
+        lists = [obj for value in (left, right) for _, obj in state.objects(value) if obj.kind is Kind.LIST]
+        if lists:
+            items = frozenset().union(*(obj.items for obj in lists))
+            return self.new(state, node, context, Obj(Kind.LIST, items))
+        self.read(state, left | right, node, context)
+        return NOTHING
+
+    def _eval_BooleanOperation(self, node: cst.BooleanOperation, state: State, context: Context) -> Value:
+        rights: list[cst.BaseExpression] = []
+        left: cst.BaseExpression = node
+        while isinstance(left, cst.BooleanOperation):
+            rights.append(left.right)
+            left = left.left
+        value = self.evaluate(left, state, context)
+        for right in reversed(rights):
+            value |= self.evaluate(right, state, context)
+        return value
+
+    def _eval_UnaryOperation(self, node: cst.UnaryOperation, state: State, context: Context) -> Value:
+        value = self.evaluate(node.expression, state, context)
+        if not isinstance(node.operator, cst.Not):
+            self.read(state, value, node, context)
+        return NOTHING
+
+    def _eval_Comparison(self, node: cst.Comparison, state: State, context: Context) -> Value:
+        values = [self.evaluate(node.left, state, context)]
+        values += [self.evaluate(item.comparator, state, context) for item in node.comparisons]
+        identity = all(isinstance(item.operator, (cst.Is, cst.IsNot, cst.In, cst.NotIn)) for item in node.comparisons)
+        if not identity:
+            self.read(state, frozenset(loan for value in values for loan in loans(value)), node, context)
+        return NOTHING
+
+    def _eval_IfExp(self, node: cst.IfExp, state: State, context: Context) -> Value:
+        self.evaluate(node.test, state, context)
+        return self.evaluate(node.body, state, context) | self.evaluate(node.orelse, state, context)
+
+    def _eval_NamedExpr(self, node: cst.NamedExpr, state: State, context: Context) -> Value:
+        value = self.evaluate(node.value, state, context)
+        self.assign(node.target, value, state, context, Assignment(node, node.value))
+        return value
+
+    def _eval_Await(self, node: cst.Await, state: State, context: Context) -> Value:
+        return self.evaluate(node.expression, state, context)
+
+    # Yields
+
+    def _eval_Yield(self, node: cst.Yield, state: State, context: Context) -> Value:
+        if isinstance(node.value, cst.From):
+            value = self.evaluate(node.value.item, state, context)
+            self.iterate(state, value, node, context, lambda now, item: self._yielded(now, item, node, context))
+        elif node.value is not None:
+            self._yielded(state, self.evaluate(node.value, state, context), node, context)
+        return NOTHING
+
+    def _yielded(self, state: State, item: Value, node: cst.CSTNode, context: Context) -> None:
+        if context.on_yield is not None:
+            context.on_yield(state, item)
+        else:
+            self.read(state, item, node, context, "yielded here")
+
+    # Displays and comprehensions
+
+    def _eval_Tuple(self, node: cst.Tuple, state: State, context: Context) -> Value:
+        if any(isinstance(item, cst.StarredElement) for item in node.elements):
+            return self._display(node, state, context)
+        return tuple_of(*(self.evaluate(item.value, state, context) for item in node.elements))
+
+    def _eval_List(self, node: cst.List, state: State, context: Context) -> Value:
+        return self._display(node, state, context)
+
+    def _eval_Set(self, node: cst.Set, state: State, context: Context) -> Value:
+        return self._display(node, state, context)
+
+    def _display(self, node: cst.Tuple | cst.List | cst.Set, state: State, context: Context) -> Value:
+        made = self.new(state, node, context, Obj(Kind.LIST))
+        (loc,) = state.refs(made)
+        for element in node.elements:
+            value = self.evaluate(element.value, state, context)
+            if isinstance(element, cst.StarredElement):
+                self.extend(loc, value, state, context, node, node, element.value)
+            else:
+                self.put(loc, value, state, Kept(Site(context.unit, node), Holder.LIST, node, element.value))
+        return made
+
+    def _eval_Dict(self, node: cst.Dict, state: State, context: Context) -> Value:
+        made = self.new(state, node, context, Obj(Kind.DICT))
+        (loc,) = state.refs(made)
+        for element in node.elements:
+            value = self.evaluate(element.value, state, context)
+            if isinstance(element, cst.StarredDictElement):
+                self.extend(loc, value, state, context, node, node, element.value)
+            else:
+                key = self.evaluate(element.key, state, context)
+                kept = Kept(Site(context.unit, node), Holder.DICT, node, element.value)
+                self.put(loc, value, state, kept, key)
+        return made
+
+    def _eval_ListComp(self, node: cst.ListComp, state: State, context: Context) -> Value:
+        return self._comprehension(node, node.elt, None, Kind.LIST, state, context)
+
+    def _eval_SetComp(self, node: cst.SetComp, state: State, context: Context) -> Value:
+        return self._comprehension(node, node.elt, None, Kind.SET, state, context)
+
+    def _eval_DictComp(self, node: cst.DictComp, state: State, context: Context) -> Value:
+        return self._comprehension(node, node.value, node.key, Kind.DICT, state, context)
+
+    def _comprehension(
+        self,
+        node: cst.BaseComp,
+        element: cst.BaseExpression,
+        key: cst.BaseExpression | None,
+        kind: Kind,
+        state: State,
+        context: Context,
+    ) -> Value:
+        source = self.evaluate(node.for_in.iter, state, context)
+        made = self.new(state, node, context, Obj(kind))
+        (loc,) = state.refs(made)
+        holder = {Kind.DICT: Holder.DICT}.get(kind, Holder.LIST)
+        holder = Holder.MATERIALIZED if self.is_stream(state, source) else holder
+        kept = Kept(Site(context.unit, node), holder, node, element)
+
+        def collect(now: State, inner: Context) -> None:
+            keys = NOTHING if key is None else self.evaluate(key, now, inner)
+            self.put(loc, self.evaluate(element, now, inner), now, kept, keys)
+
+        self.comprehend(node.for_in, source, state, context, collect)
+        return made
+
+    def comprehend(
+        self,
+        clause: cst.CompFor,
+        source: Value,
+        state: State,
+        context: Context,
+        emit: Callable[[State, Context], None],
+    ) -> None:
+        """Run the `for ... in ... if ...` clauses in a scope of their own, `emit` for each combination."""
+        frame = self.number(("comprehension", clause, context.frame))
+        self.parents[frame] = context.frame
+        state.frames[frame] = {}
+        inner = Context(frame, context.unit, context.function, context.caller, context.call, context.on_yield)
+        self._clause(clause, source, state, inner, emit)
+        state.frames.pop(frame, None)
+
+    def _clause(
+        self,
+        clause: cst.CompFor,
+        source: Value,
+        state: State,
+        inner: Context,
+        emit: Callable[[State, Context], None],
+    ) -> None:
+        def on_item(now: State, item: Value) -> None:
+            self.assign(clause.target, item, now, inner, Assignment(clause.target, clause.target))
+            for condition in clause.ifs:
+                self.evaluate(condition.test, now, inner)
+            following = clause.inner_for_in
+            if following is None:
+                emit(now, inner)
+            else:
+                self._clause(following, self.evaluate(following.iter, now, inner), now, inner, emit)
+
+        pairs = isinstance(clause.target, (cst.Tuple, cst.List)) and len(clause.target.elements) >= 2
+        self.iterate(state, source, clause, inner, on_item, pairs)
+
+    def _eval_GeneratorExp(self, node: cst.GeneratorExp, state: State, context: Context) -> Value:
+        # Python evaluates the first iterable when the generator expression is made, the rest when it runs.
+        source = self.evaluate(node.for_in.iter, state, context)
+        return self.new(state, node, context, Obj(Kind.GENERATOR, fields={"source": source}, code=(node, context)))
+
+    def _eval_Lambda(self, node: cst.Lambda, state: State, context: Context) -> Value:
+        return self.function_value(node, state, context)
+
+    def _eval_StarredElement(self, node: cst.StarredElement, state: State, context: Context) -> Value:
+        return self.evaluate(node.value, state, context)
+
+
+def _selected(atom: Tuple, node: cst.Subscript) -> Sequence[Value]:
+    """The items of a tuple that a subscript takes: one, if its index is a literal."""
+    index = node.slice[0].slice
+    if isinstance(index, cst.Index):
+        text = index.value
+        sign = 1
+        if isinstance(text, cst.UnaryOperation) and isinstance(text.operator, cst.Minus):
+            sign, text = -1, text.expression
+        if isinstance(text, cst.Integer):
+            place = sign * text.evaluated_value
+            return atom.items[place : place + 1 or None]
+    return atom.items

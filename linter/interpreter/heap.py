@@ -1,0 +1,69 @@
+"""The objects that abstract values refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+
+from loaderlint.linter.interpreter.values import NOTHING, Value
+
+
+class Kind(Enum):
+    """What an object is, as far as keeping and handing on tensors goes."""
+
+    LIST = auto()
+    DICT = auto()
+    SET = auto()
+    STREAM = auto()  # a weight stream: every item is a fresh loan
+    MAYBE_STREAM = auto()  # what an unknown callee returned for a stream: a stream if it is used as one
+    LAZY = auto()  # an iterator over other iterables; `operation` says how, `fields` hold them
+    GENERATOR = auto()  # a suspended frame; `code` is the function or generator expression
+    FUNCTION = auto()  # a function with its captured frame, in `code`
+    FUTURE = auto()  # work handed to someone else; `items` is what it was given
+    OBJECT = auto()  # anything with attributes: self, parameters, globals
+
+
+@dataclass(frozen=True, slots=True)
+class Obj:
+    """One object. Immutable: states share objects, a write replaces.
+
+    `items` are a container's elements (a dict's values), `keys` a dict's keys, `fields` attributes or a lazy
+    iterator's inputs. `escapes` says that the object outlives the analysed call.
+    """
+
+    kind: Kind
+    items: Value = NOTHING
+    keys: Value = NOTHING
+    fields: dict[str, Value] = field(default_factory=dict)
+    operation: str = ""
+    code: object = None
+    escapes: bool = False
+
+    def mapped(self, change: Callable[[Value], Value]) -> Obj:
+        """This object with `change` applied to every value that it holds."""
+        fields = {name: change(value) for name, value in self.fields.items()}
+        items, keys = change(self.items), change(self.keys)
+        if items == self.items and keys == self.keys and fields == self.fields:
+            return self
+        return replace(self, items=items, keys=keys, fields=fields)
+
+    def joined(self, other: Obj) -> Obj:
+        """The object that is either of the two."""
+        if self is other or self == other:
+            return self
+        fields = {
+            name: self.fields.get(name, NOTHING) | other.fields.get(name, NOTHING)
+            for name in {**self.fields, **other.fields}
+        }
+        return replace(
+            self,
+            items=self.items | other.items,
+            keys=self.keys | other.keys,
+            fields=fields,
+            escapes=self.escapes or other.escapes,
+        )
+
+    def values(self) -> list[Value]:
+        """Everything that the object holds."""
+        return [self.items, self.keys, *self.fields.values()]

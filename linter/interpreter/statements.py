@@ -1,0 +1,309 @@
+"""Statements: control flow, and where values are put."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+
+import libcst as cst
+
+from loaderlint.linter.interpreter.core import CONTAINER_KINDS, Assignment, Context, Core
+from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.state import State
+from loaderlint.linter.interpreter.values import NOTHING, TEXT, Kept, Loan, Named, Ref, Text, Tuple, Value, is_text
+
+
+class Statements(Core, ABC):
+    """Runs statements on a state, in place."""
+
+    def execute(self, body: Sequence[cst.CSTNode], state: State, context: Context) -> None:
+        """Run `body` until its end or until no path goes on."""
+        for statement in body:
+            if state.dead:
+                return
+            run = getattr(self, f"_run_{type(statement).__name__}", None)
+            if run is not None:
+                run(statement, state, context)
+
+    def _run_SimpleStatementLine(self, node: cst.SimpleStatementLine, state: State, context: Context) -> None:
+        self.execute(node.body, state, context)
+
+    def _run_SimpleStatementSuite(self, node: cst.SimpleStatementSuite, state: State, context: Context) -> None:
+        self.execute(node.body, state, context)
+
+    def _block(self, node: cst.BaseSuite, state: State, context: Context) -> None:
+        self.execute(node.body, state, context)
+
+    # Simple statements
+
+    def _run_Expr(self, node: cst.Expr, state: State, context: Context) -> None:
+        self.evaluate(node.value, state, context)
+
+    def _run_Assign(self, node: cst.Assign, state: State, context: Context) -> None:
+        value = self.evaluate(node.value, state, context)
+        for target in node.targets:
+            self.assign(target.target, value, state, context, Assignment(node, node.value))
+
+    def _run_AnnAssign(self, node: cst.AnnAssign, state: State, context: Context) -> None:
+        if node.value is not None:
+            value = self.evaluate(node.value, state, context)
+            self.assign(node.target, value, state, context, Assignment(node, node.value))
+
+    def _run_AugAssign(self, node: cst.AugAssign, state: State, context: Context) -> None:
+        value = self.evaluate(node.value, state, context)
+        target = self.evaluate(node.target, state, context)
+        containers = [(loc, obj) for loc, obj in state.objects(target) if obj.kind in CONTAINER_KINDS]
+        for loc, _ in containers:
+            self.extend(loc, value, state, context, node, node.target, node.value)
+        if not containers:
+            self.read(state, target | value, node, context)
+
+    def _run_Return(self, node: cst.Return, state: State, context: Context) -> None:
+        value = self.evaluate(node.value, state, context) if node.value is not None else NOTHING
+        context.returns.append((state.copy(), value))
+        state.dead = True
+
+    def _run_Raise(self, node: cst.Raise, state: State, context: Context) -> None:
+        state.dead = True
+
+    def _run_Break(self, node: cst.Break, state: State, context: Context) -> None:
+        context.breaks.append(state.copy())
+        state.dead = True
+
+    def _run_Continue(self, node: cst.Continue, state: State, context: Context) -> None:
+        context.continues.append(state.copy())
+        state.dead = True
+
+    def _run_Assert(self, node: cst.Assert, state: State, context: Context) -> None:
+        self.evaluate(node.test, state, context)
+
+    def _run_Del(self, node: cst.Del, state: State, context: Context) -> None:
+        targets = [item.value for item in node.target.elements] if isinstance(node.target, cst.Tuple) else [node.target]
+        for target in targets:
+            if isinstance(target, cst.Name):
+                state.frames[context.frame].pop(target.value, None)
+
+    def _run_Global(self, node: cst.Global, state: State, context: Context) -> None:
+        context.globals.update(item.name.value for item in node.names)
+
+    def _run_Nonlocal(self, node: cst.Nonlocal, state: State, context: Context) -> None:
+        context.nonlocals.update(item.name.value for item in node.names)
+
+    def _run_Import(self, node: cst.Import, state: State, context: Context) -> None:
+        for alias in node.names:
+            full = dotted(alias.name)
+            name = alias.asname.name.value if alias.asname else full.partition(".")[0]
+            state.frames[context.frame][name] = frozenset({Named(full if alias.asname else name)})
+
+    def _run_ImportFrom(self, node: cst.ImportFrom, state: State, context: Context) -> None:
+        if isinstance(node.names, cst.ImportStar):
+            return
+        module = "." * len(node.relative) + (dotted(node.module) if node.module else "")
+        for alias in node.names:
+            name = alias.asname.name.value if alias.asname else alias.name.value
+            separator = "" if module.endswith(".") else "."
+            full = f"{module}{separator}{alias.name.value}"
+            state.frames[context.frame][name] = frozenset({Named(full)})
+
+    # Compound statements
+
+    def _run_If(self, node: cst.If, state: State, context: Context) -> None:
+        # A long `elif` chain is a chain of nested nodes: walked, not recursed into.
+        ends: list[State] = []
+        branch: cst.If | cst.Else | None = node
+        while isinstance(branch, cst.If):
+            self.evaluate(branch.test, state, context)
+            taken = state.copy()
+            self._block(branch.body, taken, context)
+            ends.append(taken)
+            branch = branch.orelse
+        if branch is not None:
+            self._block(branch.body, state, context)
+        for end in ends:
+            state.join(end)
+
+    def _run_For(self, node: cst.For, state: State, context: Context) -> None:
+        value = self.evaluate(node.iter, state, context)
+        outer = context.breaks
+        breaks = context.breaks = []
+
+        def on_item(now: State, item: Value) -> None:
+            outer_breaks, outer_continues = context.breaks, context.continues
+            context.breaks, context.continues = breaks, []
+            self.assign(node.target, item, now, context, Assignment(node.target, node.target))
+            self._block(node.body, now, context)
+            for left in context.continues:
+                now.join(left)
+            context.breaks, context.continues = outer_breaks, outer_continues
+
+        pairs = isinstance(node.target, (cst.Tuple, cst.List)) and len(node.target.elements) >= 2
+        self.iterate(state, value, node, context, on_item, pairs)
+        context.breaks = outer
+        if node.orelse is not None:
+            self._block(node.orelse.body, state, context)
+        for left in breaks:
+            state.join(left)
+
+    def _run_While(self, node: cst.While, state: State, context: Context) -> None:
+        outer_breaks, outer_continues = context.breaks, context.continues
+        breaks = context.breaks = []
+
+        def once(now: State) -> None:
+            context.continues = []
+            self.evaluate(node.test, now, context)
+            self._block(node.body, now, context)
+            for left in context.continues:
+                now.join(left)
+
+        self.fixpoint(state, once)
+        context.breaks, context.continues = outer_breaks, outer_continues
+        self.evaluate(node.test, state, context)
+        if isinstance(node.test, cst.Name) and node.test.value == "True":
+            state.dead = True
+        elif node.orelse is not None:
+            self._block(node.orelse.body, state, context)
+        for left in breaks:
+            state.join(left)
+
+    def _run_Try(self, node: cst.Try | cst.TryStar, state: State, context: Context) -> None:
+        before = state.copy()
+        returns = len(context.returns)
+        self._block(node.body, state, context)
+        failed = before
+        failed.join(state)
+        ends = []
+        for handler in node.handlers:
+            end = failed.copy()
+            self._block(handler.body, end, context)
+            ends.append(end)
+        if node.orelse is not None:
+            self._block(node.orelse.body, state, context)
+        for end in ends:
+            state.join(end)
+        if node.finalbody is not None:
+            self._block(node.finalbody.body, state, context)
+            for left, _ in context.returns[returns:]:
+                self._block(node.finalbody.body, left, context)
+
+    _run_TryStar = _run_Try
+
+    def _run_With(self, node: cst.With, state: State, context: Context) -> None:
+        for item in node.items:
+            value = self.evaluate(item.item, state, context)
+            if item.asname is not None:
+                self.assign(item.asname.name, value, state, context, Assignment(item, item.item))
+        self._block(node.body, state, context)
+
+    def _run_Match(self, node: cst.Match, state: State, context: Context) -> None:
+        self.evaluate(node.subject, state, context)
+        ends = []
+        for case in node.cases:
+            taken = state.copy()
+            self._block(case.body, taken, context)
+            ends.append(taken)
+        for end in ends:
+            state.join(end)
+
+    # Definitions
+
+    def _run_FunctionDef(self, node: cst.FunctionDef, state: State, context: Context) -> None:
+        state.frames[context.frame][node.name.value] = self.function_value(node, state, context)
+
+    # Where values are put
+
+    def assign(self, target: cst.CSTNode, value: Value, state: State, context: Context, site: Assignment) -> None:
+        """Bind a name, unpack, or store into an attribute or a slot."""
+        if isinstance(target, cst.Name):
+            self._assign_name(target, value, state, context, site)
+        elif isinstance(target, (cst.Tuple, cst.List)):
+            self._unpack(target, value, state, context, site)
+        elif isinstance(target, cst.Attribute):
+            self._assign_attribute(target, value, state, context, site)
+        elif isinstance(target, cst.Subscript):
+            self._assign_slot(target, value, state, context, site)
+
+    def _assign_name(self, target: cst.Name, value: Value, state: State, context: Context, site: Assignment) -> None:
+        name = target.value
+        kind = Holder.OBJECT if name in context.globals else Holder.VARIABLE
+        held = self.keep(value, Kept(Site(context.unit, site.node), kind, target, site.value))
+        if name in context.globals:
+            loc = self.global_object(state)
+            fields = {**state.heap[loc].fields, name: held}
+            state.update(loc, fields=fields)
+            return
+        frame: int | None = context.frame
+        if name in context.nonlocals:
+            frame = self.parents[context.frame]
+            while frame is not None and name not in state.frames.get(frame, {}):
+                frame = self.parents[frame]
+        state.frames[context.frame if frame is None else frame][name] = held
+
+    def _unpack(
+        self, target: cst.Tuple | cst.List, value: Value, state: State, context: Context, site: Assignment
+    ) -> None:
+        count = len(target.elements)
+        starred = next((i for i, item in enumerate(target.elements) if isinstance(item, cst.StarredElement)), count)
+        for place, element in enumerate(target.elements):
+            if place == starred:
+                parts = self._component(value, starred, count, state, rest=True)
+                kept = Kept(Site(context.unit, site.node), Holder.LIST, element.value, site.value)
+                part = self.new(state, element, context, Obj(Kind.LIST, self.keep(parts, kept)))
+            else:
+                part = self._component(value, place - count if place > starred else place, count, state)
+            self.assign(element.value, part, state, context, site)
+
+    def _component(self, value: Value, place: int, count: int, state: State, rest: bool = False) -> Value:
+        """What position `place` of an unpacked value holds; `rest`: what a starred target at `place` collects."""
+        found: set[object] = set()
+        for atom in value:
+            if isinstance(atom, Tuple):
+                after = count - 1 - place
+                items = atom.items[place : len(atom.items) - after] if rest else atom.items[place : place + 1 or None]
+                found.update(*items)
+            elif isinstance(atom, (Loan, Text)):
+                found.add(atom)
+            elif isinstance(atom, Ref) and atom.loc in state.heap:
+                obj = state.heap[atom.loc]
+                found.update(obj.keys if obj.kind is Kind.DICT else obj.items)
+        return frozenset(found)  # type: ignore[arg-type]
+
+    def _assign_attribute(
+        self, target: cst.Attribute, value: Value, state: State, context: Context, site: Assignment
+    ) -> None:
+        base = self.evaluate(target.value, state, context)
+        if not base and state.holds_loans(value):
+            base = self.place(target.value, state, context)
+        held = self.keep(value, Kept(Site(context.unit, site.node), Holder.OBJECT, target, site.value))
+        objects = [(loc, obj) for loc, obj in state.objects(base) if obj.kind is Kind.OBJECT]
+        for loc, obj in objects:
+            name = target.attr.value
+            known = NOTHING if len(objects) == 1 and loc.recent else obj.fields.get(name, NOTHING)
+            state.update(loc, fields={**obj.fields, name: known | held})
+
+    def _assign_slot(
+        self, target: cst.Subscript, value: Value, state: State, context: Context, site: Assignment
+    ) -> None:
+        base = self.evaluate(target.value, state, context)
+        key = self.index_value(target, state, context)
+        if not base and is_text(key) and state.holds_loans(value):
+            base = self.place(target.value, state, context)
+        stored = False
+        for loc, obj in state.objects(base):
+            kind = Holder.LIST if obj.kind is Kind.LIST else Holder.DICT
+            if obj.kind in CONTAINER_KINDS or (obj.kind is Kind.OBJECT and is_text(key)):
+                held = self.keep(value, Kept(Site(context.unit, site.node), kind, target.value, site.value))
+                state.update(loc, items=obj.items | held, keys=obj.keys | (TEXT if is_text(key) else NOTHING))
+                stored = True
+        if not stored:
+            # A slot of a tensor: the data is copied into it.
+            self.read(state, value, site.node, context)
+
+
+def dotted(node: cst.BaseExpression) -> str:
+    """The text of a dotted name."""
+    parts: list[str] = []
+    while isinstance(node, cst.Attribute):
+        parts.append(node.attr.value)
+        node = node.value
+    return ".".join([node.value if isinstance(node, cst.Name) else "", *reversed(parts)])

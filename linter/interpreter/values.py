@@ -1,0 +1,146 @@
+"""Abstract values: what a variable may hold, as a set of atoms.
+
+The empty value stands for everything that holds no lent memory: numbers, modules, owned tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import NamedTuple, TypeAlias
+
+import libcst as cst
+
+from loaderlint.linter.interpreter.events import Holder, Site
+
+MAX_TUPLE_DEPTH = 4
+
+
+class Loc(NamedTuple):
+    """An allocation site. `recent` is the object of the newest run of that site, else all older ones together."""
+
+    key: Hashable
+    recent: bool = True
+
+
+class Kept(NamedTuple):
+    """The place that put a borrowed tensor into a holder: where, what kind of holder, its node, the tensor's node."""
+
+    site: Site
+    kind: Holder
+    holder: cst.CSTNode
+    tensor: cst.CSTNode
+
+
+class Loan(NamedTuple):
+    """A borrowed tensor or a view of it.
+
+    `conditional` marks what went through a conditional copy and so may own its memory.
+    """
+
+    stream: Loc
+    borrowed: Site
+    kept: Kept | None = None
+    stale: bool = False
+    conditional: bool = False
+
+
+class Text(NamedTuple):
+    """A parameter name or another string; tells a mapping's key from a tensor's index."""
+
+    mark: str = "text"
+
+
+class Ref(NamedTuple):
+    """A reference to an object of the heap."""
+
+    loc: Loc
+
+
+class Tuple(NamedTuple):
+    """A tuple whose items are known one by one."""
+
+    items: tuple[Value, ...]
+
+
+class Named(NamedTuple):
+    """A module, function or class of another module, by its qualified name."""
+
+    name: str
+
+
+class Instance(NamedTuple):
+    """An object made by calling the named class; `arguments` are its literal keyword arguments."""
+
+    cls: str
+    arguments: tuple[tuple[str, object], ...] = ()
+
+
+class Method(NamedTuple):
+    """An attribute of a value that is not in the heap, about to be called."""
+
+    receiver: Value
+    name: str
+
+
+Atom: TypeAlias = "Loan | Text | Ref | Tuple | Named | Instance | Method"
+Value: TypeAlias = "frozenset[Atom]"
+
+NOTHING: Value = frozenset()
+TEXT: Value = frozenset({Text()})
+
+
+def ref(loc: Loc) -> Value:
+    """The value that refers to one object."""
+    return frozenset({Ref(loc)})
+
+
+def tuple_of(*items: Value) -> Value:
+    """The tuple of `items`; nesting deeper than MAX_TUPLE_DEPTH is flattened, so that loops reach a fixpoint."""
+    if any(_depth(item) >= MAX_TUPLE_DEPTH for item in items):
+        items = tuple(frozenset(leaves(item)) for item in items)
+    return frozenset({Tuple(items)})
+
+
+def _depth(value: Value) -> int:
+    inner = [_depth(item) for atom in value if isinstance(atom, Tuple) for item in atom.items]
+    return 1 + max(inner) if inner else int(any(isinstance(atom, Tuple) for atom in value))
+
+
+def leaves(value: Value) -> Iterator[Atom]:
+    """The atoms of `value`, with those inside tuples instead of the tuples."""
+    for atom in value:
+        if isinstance(atom, Tuple):
+            for item in atom.items:
+                yield from leaves(item)
+        else:
+            yield atom
+
+
+def rewrite(value: Value, change: Callable[[Atom], Atom]) -> Value:
+    """`value` with every leaf, also inside tuples and methods, replaced by what `change` gives."""
+    if not value:
+        return value
+    return frozenset(_rewrite_atom(atom, change) for atom in value)
+
+
+def _rewrite_atom(atom: Atom, change: Callable[[Atom], Atom]) -> Atom:
+    if isinstance(atom, Tuple):
+        return Tuple(tuple(rewrite(item, change) for item in atom.items))
+    if isinstance(atom, Method):
+        return Method(rewrite(atom.receiver, change), atom.name)
+    return change(atom)
+
+
+def loans(value: Value) -> Iterator[Loan]:
+    """The loans in `value`, also those inside tuples."""
+    return (atom for atom in leaves(value) if isinstance(atom, Loan))
+
+
+def made_conditional(value: Value) -> Value:
+    """The loans of `value` after a copy that may not have happened."""
+    return frozenset(loan._replace(conditional=True) for loan in loans(value))
+
+
+def is_text(value: Value) -> bool:
+    """Whether `value` is made of strings, as the key of a name map is (also a tuple with a string in it)."""
+    return any(isinstance(atom, Text) for atom in leaves(value))

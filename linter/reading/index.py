@@ -1,0 +1,162 @@
+"""What a file defines and imports, from the standard library's `ast`: cheap, and nothing is judged here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from loaderlint.linter.contracts import Contracts
+from loaderlint.linter.reading.slices import FunctionSlice
+from loaderlint.linter.reading.streams import Element, stream_parameters
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A `def` of the file. `owner` is its class, if it is a method; `outer` the function around it, if any."""
+
+    qualname: str
+    node: ast.FunctionDef
+    owner: str | None
+    outer: Function | None
+    streams: dict[str, Element] = field(hash=False)
+
+
+class FileIndex:
+    """Functions, classes and imports of one file. `lines` are the file's lines with their ends."""
+
+    def __init__(self, path: str, tree: ast.Module, lines: list[str], contracts: Contracts) -> None:
+        self.path = path
+        self._lines = lines
+        self._contracts = contracts
+        self._slices: dict[str, FunctionSlice] = {}
+        self.functions: dict[str, Function] = {}
+        self.classes: dict[str, ast.ClassDef] = {}
+        self.globals: dict[str, ast.expr] = {}
+        self.imports: dict[str, str] = {}
+        self._collect(tree)
+
+    def _collect(self, tree: ast.Module) -> None:
+        """One walk over statements; expressions hold no definitions that matter here."""
+        todo: list[tuple[ast.AST, str, str | None, Function | None]] = [(tree, "", None, None)]
+        while todo:
+            parent, prefix, owner, outer = todo.pop()
+            for node in _statements(parent):
+                if isinstance(node, ast.ClassDef):
+                    self.classes[prefix + node.name] = node
+                    todo.append((node, f"{prefix}{node.name}.", prefix + node.name, outer))
+                elif isinstance(node, _FUNCTIONS):
+                    function = self._function(node, prefix, owner, outer)
+                    self.functions[function.qualname] = function
+                    todo.append((node, f"{function.qualname}.", None, function))
+                elif isinstance(node, (ast.Import, ast.ImportFrom)) and outer is None:
+                    self.imports.update(imported_names(node))
+                elif isinstance(node, (ast.Assign, ast.AnnAssign)) and parent is tree:
+                    self._global(node)
+                elif not isinstance(node, ast.expr):
+                    todo.append((node, prefix, owner, outer))
+
+    def _function(
+        self, node: ast.FunctionDef, prefix: str, owner: str | None, outer: Function | None
+    ) -> Function:
+        return Function(prefix + node.name, node, owner, outer, stream_parameters(node, self.globals))
+
+    def _global(self, node: ast.Assign | ast.AnnAssign) -> None:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            if isinstance(target, ast.Name) and node.value is not None:
+                self.globals[target.id] = node.value
+
+    def candidates(self) -> Iterator[Function]:
+        """The functions that handle a stream of their own: a parameter, or a producer that they call."""
+        for function in self.functions.values():
+            if function.streams or self._calls_producer(function):
+                yield function
+
+    def _calls_producer(self, function: Function) -> bool:
+        if not self._producer_names:
+            return False
+        return any(
+            isinstance(node, ast.Call) and _called_name(node) in self._producer_names
+            for node in ast.walk(function.node)
+        )
+
+    @cached_property
+    def _producer_names(self) -> set[str]:
+        """Last names of the producers that the file's imports can reach."""
+        packages = {target.partition(".")[0] for target in self.imports.values()}
+        return {
+            call.rpartition(".")[2]
+            for call in self._contracts.producers
+            if call.partition(".")[0] in packages or call.rpartition(".")[2] in self.imports
+        }
+
+    def slice(self, function: Function) -> FunctionSlice:
+        """The function's source lines, its decorators first."""
+        known = self._slices.get(function.qualname)
+        if known is None or known.first_line != self._first_line(function):
+            first = self._first_line(function)
+            source = "".join(self._lines[first - 1 : function.node.end_lineno])
+            known = FunctionSlice(self.path, function.qualname, first, source)
+            self._slices[function.qualname] = known
+        return known
+
+    @staticmethod
+    def _first_line(function: Function) -> int:
+        return min([function.node.lineno, *(item.lineno for item in function.node.decorator_list)])
+
+    def container_attributes(self, owner: str) -> dict[str, str]:
+        """Attributes of a class that it sets to a container: name -> "list", "dict" or "set"."""
+        found: dict[str, str] = {}
+        for node in ast.walk(self.classes[owner]):
+            if isinstance(node, (ast.Assign, ast.AnnAssign)):
+                kind = self.container_kind(node.value)
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                for target in targets if kind else ():
+                    name = target.attr if isinstance(target, ast.Attribute) else _name(target)
+                    found[name] = kind
+        return found
+
+    def container_kind(self, value: ast.expr | None) -> str:
+        """Which container an expression makes, "" for anything else."""
+        if isinstance(value, (ast.List, ast.ListComp)):
+            return "list"
+        if isinstance(value, (ast.Dict, ast.DictComp)):
+            return "dict"
+        if isinstance(value, ast.Call):
+            called = _called_name(value)
+            full = self.imports.get(called, f"builtins.{called}")
+            return self._contracts.containers.get(full, "")
+        return ""
+
+
+def _statements(parent: ast.AST) -> Iterator[ast.AST]:
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        block = getattr(parent, name, ())
+        if isinstance(block, list):
+            yield from block
+
+
+def imported_names(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """(local name, qualified name) for everything that an import statement binds."""
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            separator = "" if module.endswith(".") or not module else "."
+            yield alias.asname or alias.name, f"{module}{separator}{alias.name}"
+        elif alias.asname:
+            yield alias.asname, alias.name
+        else:
+            top = alias.name.partition(".")[0]
+            yield top, top
+
+
+def _called_name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else _name(call.func)
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""

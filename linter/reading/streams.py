@@ -1,0 +1,119 @@
+"""Which parameters of a function are weight streams, and what one item of the stream looks like."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+# One item of a stream, position by position: "tensor", "text" or "other". ("tensor",) alone is no tuple.
+Element = tuple[str, ...]
+PAIR: Element = ("text", "tensor")
+
+_ITERABLES = {
+    "Iterable", "Iterator", "Generator", "AsyncIterable", "AsyncIterator", "AsyncGenerator",
+}  # fmt: skip
+_NAME_HINT = re.compile(r"^(?:\w*_)?(?:weights?|tensors)(?:_(?:in|iter|iterator|stream|generator))?$")
+_MATERIALIZERS = {"list", "dict", "tuple", "sorted", "OrderedDict"}
+_MAPPING_METHODS = {"items", "keys", "values", "get", "pop", "update", "setdefault"}
+
+
+def stream_parameters(function: ast.FunctionDef, aliases: Mapping[str, ast.expr]) -> dict[str, Element]:
+    """The parameters of `function` that are weight streams, each with the shape of its items.
+
+    An annotation decides where there is a telling one; `aliases` are the file's own names for types. Otherwise a
+    parameter counts that is named like weights and iterated as pairs.
+    """
+    found: dict[str, Element] = {}
+    arguments = function.args
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        element = _annotated(argument.annotation, aliases)
+        if element is None and _is_bare(argument.annotation) and _NAME_HINT.match(argument.arg):
+            element = PAIR if _is_iterated_as_pairs(function, argument.arg) else None
+        if element is not None:
+            found[argument.arg] = element
+    return found
+
+
+def _annotated(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> Element | None:
+    annotation = _resolved(annotation, aliases)
+    for node in ast.walk(annotation) if annotation is not None else ():
+        if isinstance(node, ast.Subscript) and _last_name(node.value) in _ITERABLES:
+            item = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+            return _element(_resolved(item, aliases))
+    return None
+
+
+def _resolved(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> ast.expr | None:
+    """The annotation itself, behind quotes and the file's own type aliases."""
+    for _ in range(4):
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            try:
+                annotation = ast.parse(annotation.value.strip(), mode="eval").body
+            except (SyntaxError, ValueError):
+                return None
+        elif isinstance(annotation, ast.Name) and annotation.id in aliases:
+            annotation = aliases[annotation.id]
+        else:
+            break
+    return annotation
+
+
+def _element(item: ast.expr | None) -> Element | None:
+    if item is None:
+        return None
+    if isinstance(item, ast.Subscript) and _last_name(item.value) in ("tuple", "Tuple"):
+        parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+        element = tuple(_part(part) for part in parts)
+        return element if "tensor" in element else None
+    return ("tensor",) if _last_name(item) in ("Tensor", "Array", "ndarray") else None
+
+
+def _part(annotation: ast.expr) -> str:
+    text = ast.unparse(annotation)
+    if re.search(r"\bTensor\b", text) and not re.search(r"[Cc]allable\b", text):
+        return "tensor"
+    return "text" if text in ("str", "'str'") else "other"
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_bare(annotation: ast.expr | None) -> bool:
+    """Whether the annotation says nothing about the items."""
+    return annotation is None or _last_name(annotation) in {*_ITERABLES, "Any", "object"}
+
+
+def _is_iterated_as_pairs(function: ast.FunctionDef, name: str) -> bool:
+    iterated = False
+    for node in ast.walk(function):
+        if _is_mapping_use(node, name):
+            return False
+        iterated = iterated or any(
+            isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= 2 and _mentions(source, name)
+            for target, source in _loops(node)
+        )
+        if isinstance(node, ast.Call) and _last_name(node.func) in _MATERIALIZERS and node.args:
+            iterated = iterated or (isinstance(node.args[0], ast.Name) and node.args[0].id == name)
+    return iterated
+
+
+def _loops(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+        yield node.target, node.iter
+
+
+def _mentions(source: ast.expr, name: str) -> bool:
+    """Whether `source` iterates `name` itself, also inside wrappers like `tqdm(enumerate(name))`."""
+    while isinstance(source, ast.Call) and source.args and not isinstance(source.func, ast.Attribute):
+        source = source.args[0]
+    return isinstance(source, ast.Name) and source.id == name
+
+
+def _is_mapping_use(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr in _MAPPING_METHODS and isinstance(node.value, ast.Name) and node.value.id == name
+    return (
+        isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name
+    )
