@@ -12,7 +12,6 @@ import sys
 import tokenize
 import warnings
 from bisect import bisect_right
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -57,16 +56,10 @@ class SourceFile:
                 starts.append(starts[-1] + len(line))
         return starts
 
-    @cached_property
-    def newline(self) -> str:
-        """The line end that the file uses most; "\\n" for a file with a single line."""
-        ends = Counter(_LINE_END.findall(self.text))
-        return ends.most_common(1)[0][0] if ends else "\n"
-
     def newline_at(self, line: int) -> str:
-        """The line end of line `line`, or of the whole file where that line has none."""
-        end = _LINE_END.search(self.lines[line - 1]) if line <= len(self.lines) else None
-        return end.group() if end else self.newline
+        """The line end to use at line `line`: its own, else the one before it, else "\\n"."""
+        ends = _LINE_END.findall("".join(self.lines[max(0, line - 2) : line]))
+        return ends[-1] if ends else "\n"
 
     def offset(self, line: int, column: int) -> int:
         """The offset in `text` of a place; line and column count from 1, the column in characters.
