@@ -1,0 +1,106 @@
+"""The one place that uses up a collection after it was filled: a loop over it, or a call that it is handed to."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from loaderlint.linter.repairs.tree import Refused, Statement, Tree
+
+# Builtins that hand items on one by one; all others need a whole collection or only a part of it.
+_LAZY = ("iter", "enumerate")
+_KEEPING_METHODS = ("append", "extend", "insert", "update", "join", "put", "setdefault", "add", "submit")
+_LOOPS = (cst.For, cst.While)
+_AROUND_A_CALL = (
+    cst.Arg,
+    cst.Call,
+    cst.Attribute,
+    cst.Await,
+    cst.Expr,
+    cst.Assign,
+    cst.AnnAssign,
+    cst.AugAssign,
+    cst.Return,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """`use` is the collection where `statement` consumes it: as `argument` of `call`, else by iterating it."""
+
+    use: cst.BaseExpression
+    statement: Statement
+    call: cst.Call | None
+    argument: cst.Arg | None
+
+    @property
+    def returns(self) -> bool:
+        """Whether the statement ends the function, so that nothing can follow it."""
+        return isinstance(self.statement, cst.SimpleStatementLine) and isinstance(
+            self.statement.body[-1], cst.Return
+        )
+
+
+def only_consumer(tree: Tree, name: str, uses: Sequence[cst.Name], scope: cst.CSTNode) -> Consumer:
+    """The consumer of a collection whose remaining uses are `uses`. Raises `Refused` if there is no single one."""
+    if not uses:
+        raise Refused(f"`{name}` is not read in this function")
+    if len(uses) > 1:
+        lines = ", ".join(str(tree.start(use)[0]) for use in uses)
+        raise Refused(f"`{name}` is used more than once after it was filled (lines {lines})")
+    if tree.scope(uses[0]) is not scope:
+        raise Refused(f"`{name}` is captured by a nested function")
+    return consumer_of(tree, uses[0], scope)
+
+
+def consumer_of(tree: Tree, use: cst.BaseExpression, scope: cst.CSTNode) -> Consumer:
+    """What consumes the expression `use`. Raises `Refused` unless it is iterated or handed on exactly once."""
+    node: cst.CSTNode = use
+    while True:
+        parent = tree.parent(node)
+        if isinstance(parent, cst.For) and parent.iter is node:
+            found = Consumer(use, parent, None, None)
+            break
+        call = tree.parent(parent) if isinstance(parent, cst.Arg) and not parent.star else None
+        if not isinstance(call, cst.Call):
+            raise Refused(f"`{tree.text(use)}` is used in `{_excerpt(tree, parent)}`, not only iterated")
+        if not _is_builtin(call, *_LAZY):
+            _refuse_unless_handed_on(tree, use, call)
+            found = Consumer(use, tree.statement(call), call, parent)
+            break
+        node = call
+    _refuse_unless_run_once(tree, found, scope)
+    return found
+
+
+def _excerpt(tree: Tree, node: cst.CSTNode) -> str:
+    first, _, more = tree.text(node).partition("\n")
+    return first + (" ..." if more else "")
+
+
+def _is_builtin(call: cst.Call, *names: str) -> bool:
+    return isinstance(call.func, cst.Name) and call.func.value in names
+
+
+def _refuse_unless_handed_on(tree: Tree, use: cst.CSTNode, call: cst.Call) -> None:
+    if _is_builtin(call, *dir(builtins)):
+        raise Refused(f"`{tree.text(use)}` is used by `{_excerpt(tree, call)}`, which needs the collection")
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS:
+        raise Refused(f"`{_excerpt(tree, call)}` keeps `{tree.text(use)}`")
+    node: cst.CSTNode = call
+    while not isinstance(node := tree.parent(node), (cst.SimpleStatementLine, cst.SimpleStatementSuite)):
+        if not isinstance(node, _AROUND_A_CALL):
+            raise Refused(f"the call that consumes `{tree.text(use)}` is part of `{_excerpt(tree, node)}`")
+
+
+def _refuse_unless_run_once(tree: Tree, found: Consumer, scope: cst.CSTNode) -> None:
+    if isinstance(found.statement, cst.For) and found.statement.asynchronous:
+        raise Refused(f"`{tree.text(found.use)}` is consumed by an asynchronous loop")
+    for around in tree.ancestors(found.statement):
+        if around is scope:
+            return
+        if isinstance(around, _LOOPS):
+            raise Refused(f"`{tree.text(found.use)}` is consumed inside a loop")

@@ -1,0 +1,73 @@
+"""The text of a loop that becomes a nested generator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from loaderlint.linter.findings import Edit
+from loaderlint.linter.repairs.collected import CollectedList
+from loaderlint.linter.repairs.edit import between, insert
+from loaderlint.linter.repairs.tree import Tree, walk
+
+_WHY = "# The stream lends each tensor for one step only, so it is handed on in that step."
+
+
+def generator_edits(
+    tree: Tree, loop: cst.For, streamed: CollectedList, generator: str, carried: Sequence[str]
+) -> list[Edit]:
+    """Put `loop` into `def generator():` where it stands, and let it yield what it appended to `streamed`."""
+    first, last = tree.start(loop)[0], _last_line(tree, loop)
+    indent, unit = tree.indent(loop), _indent_unit(tree, loop)
+    head = [f"def {generator}():", f"{unit}{_WHY}"]
+    if carried:
+        head.append(f"{unit}nonlocal {', '.join(carried)}")
+    before = "\n" if _needs_blank_above(tree, loop) else ""
+    text = before + "".join(f"{indent}{line}\n" for line in head)
+    edits = [insert((first, 1), text + unit)]
+    inside_strings = tree.string_lines(walk(loop))
+    for number in range(first + 1, last + 1):
+        if tree.line(number).strip() and number not in inside_strings:
+            edits.append(insert((number, 1), unit))
+    if tree.line(last + 1).strip():
+        edits.append(insert((last + 1, 1), "\n"))
+    for append in streamed.appends:
+        edits += _yield_instead(tree, append)
+    return edits
+
+
+def _last_line(tree: Tree, loop: cst.For) -> int:
+    """The loop's last line, with the comments below it that are indented as part of it."""
+    last, depth = tree.end(loop)[0], len(tree.indent(loop).expandtabs())
+    while (line := tree.line(last + 1)).lstrip().startswith("#"):
+        if len(line.expandtabs()) - len(line.expandtabs().lstrip()) <= depth:
+            break
+        last += 1
+    return last
+
+
+def _indent_unit(tree: Tree, loop: cst.For) -> str:
+    """One step of indentation, as the loop's own body is indented."""
+    own = loop.body.indent if isinstance(loop.body, cst.IndentedBlock) else None
+    return own or tree.unit.module.default_indent
+
+
+def _needs_blank_above(tree: Tree, loop: cst.For) -> bool:
+    above = tree.line(tree.start(loop)[0] - 1).strip()
+    return bool(above) and not above.startswith("#") and tree.parent(loop).body[0] is not loop
+
+
+def _yield_instead(tree: Tree, append: cst.Expr) -> list[Edit]:
+    """`A.append((name, w))` becomes `yield name, w`."""
+    value = append.value.args[0].value
+    start, end = tree.start(value), tree.end(value)
+    if isinstance(value, cst.Tuple) and value.lpar and value.elements and "\n" not in tree.text(value):
+        start, end = tree.unit.range(value)[:2], tree.unit.range(value)[2:]
+    before, after = "yield ", ""
+    if "\n" in tree.text(value) and not value.lpar or isinstance(value, cst.NamedExpr):
+        before, after = "yield (", ")"
+    return [
+        between(tree.start(append), start, before),
+        between(end, tree.end(append), after),
+    ]

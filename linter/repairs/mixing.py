@@ -1,0 +1,107 @@
+"""Whether a kept tensor later meets tensors that stay on their device, so that it must stay there too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from loaderlint.linter.interpreter.events import Retention
+from loaderlint.linter.repairs.names import bound_names, mentioned, target_names
+from loaderlint.linter.repairs.tree import Tree, walk
+
+_LITERALS = (cst.BaseNumber, cst.BaseString)
+_PLAIN = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
+
+
+def meets_other_tensors(tree: Tree, event: Retention) -> str:
+    """Why the kept tensor has to stay on its device; "" if a host copy does as well.
+
+    A loader copies from any device, so a kept tensor that is only handed on may wait on the host. One that is
+    computed with, stands beside other tensors, or is read where this function does not show it, may not.
+    """
+    scope = tree.scope(event.kept.node)
+    if "." in event.holder:
+        return "other functions may read it on its device"
+    root = event.holder.partition("[")[0].strip()
+    if isinstance(scope, cst.FunctionDef) and root in _parameters(scope):
+        return "the caller may read it on its device"
+    derived = _derived(scope, root)
+    fresh = _stream_variables(tree, event) - derived
+    for node in walk(scope.body):
+        if isinstance(node, cst.BinaryOperation) and _is_arithmetic_with(node, derived):
+            return f"line {tree.start(node)[0]} computes with it"
+        if node is not event.kept.node and _is_mixed(node, derived, fresh):
+            return f"line {tree.start(node)[0]} uses it together with tensors that are not kept"
+    return ""
+
+
+def _parameters(scope: cst.FunctionDef) -> set[str]:
+    return {node.name.value for node in walk(scope.params) if isinstance(node, cst.Param)}
+
+
+def _derived(scope: cst.CSTNode, holder: str) -> set[str]:
+    """The holder's name, and the variables that are set from it, directly or through others."""
+    flows = [(target, mentioned(source)) for target, source in _flows(scope)]
+    derived = {holder}
+    while True:
+        more = {name for target, sources in flows if sources & derived for name in target}
+        if more <= derived:
+            return derived
+        derived |= more
+
+
+def _flows(scope: cst.CSTNode) -> Iterator[tuple[set[str], cst.BaseExpression]]:
+    for node in walk(scope):
+        if isinstance(node, cst.Assign) and isinstance(node.value, (cst.Name, cst.Subscript, cst.Call, cst.Tuple)):
+            if not isinstance(node.value, cst.Call) or _takes_out(node.value):
+                yield set().union(*(target_names(target.target) for target in node.targets)), node.value
+        elif isinstance(node, cst.NamedExpr):
+            yield target_names(node.target), node.value
+
+
+def _takes_out(call: cst.Call) -> bool:
+    """Whether this is a method like `pending.pop(name)`: its result is what the holder held."""
+    return isinstance(call.func, cst.Attribute) and isinstance(call.func.value, (cst.Name, cst.Subscript))
+
+
+def _stream_variables(tree: Tree, event: Retention) -> set[str]:
+    """The variables that hold the tensor of the current step: set by the loop or from the kept tensor's names."""
+    loop = event.borrowed.node
+    names = target_names(loop.target) if isinstance(loop, cst.For) else set()
+    tensors = {name for name in _names_in(event.tensor)}
+    return tensors & (names | bound_names(tree.scope(event.kept.node).body))
+
+
+def _names_in(text: str) -> set[str]:
+    return mentioned(cst.parse_expression(f"({text})"))
+
+
+def _is_arithmetic_with(node: cst.BinaryOperation, derived: set[str]) -> bool:
+    sides = (node.left, node.right)
+    if any(isinstance(side, _LITERALS) for side in sides):
+        return False
+    return any(isinstance(side, _PLAIN) and _root(side) in derived for side in sides)
+
+
+def _root(node: cst.CSTNode) -> str:
+    """The variable at the front of `a.b[c].d()`."""
+    while not isinstance(node, cst.Name):
+        if isinstance(node, (cst.Attribute, cst.Subscript)):
+            node = node.value
+        elif isinstance(node, cst.Call):
+            node = node.func
+        else:
+            return ""
+    return node.value
+
+
+def _is_mixed(node: cst.CSTNode, derived: set[str], fresh: set[str]) -> bool:
+    """Whether a call or a list puts a kept tensor beside one that is not."""
+    if isinstance(node, cst.List):
+        roots = {_root(element.value) for element in node.elements if isinstance(element.value, _PLAIN)}
+        return bool(roots & derived) and bool(roots - derived - {""})
+    if isinstance(node, cst.Call):
+        roots = {_root(argument.value) for argument in node.args if isinstance(argument.value, _PLAIN)}
+        return bool(roots & derived) and bool(roots & fresh)
+    return False

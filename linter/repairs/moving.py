@@ -1,0 +1,192 @@
+"""Whether a loop may move into a nested generator, so that it runs while its first list is consumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from loaderlint.linter.repairs.consumer import Consumer
+from loaderlint.linter.repairs.names import bound_names, exposed_reads, mentioned, target_names
+from loaderlint.linter.repairs.tree import Refused, Statement, Tree, walk
+
+_NESTED = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+_LEAVES_OR_WAITS = (cst.Return, cst.Yield, cst.Await, cst.Del, cst.Global, cst.Nonlocal)
+_LOOKS_AT_THE_FRAME = ("locals", "vars", "dir", "super")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A loop that can move. `between` are the statements it moves behind; `carried` are names that outlive it."""
+
+    between: tuple[Statement, ...]
+    carried: tuple[str, ...]
+    has_effects: bool
+
+
+def check_move(tree: Tree, loop: cst.For, consumer: Consumer, kept: set[str], yielding: Sequence[cst.Expr]) -> Move:
+    """See if `loop` can run inside `consumer`; `kept` are its other lists, `yielding` its appends to the consumed one.
+
+    Raises `Refused` where the program could tell the difference.
+    """
+    _refuse_control_flow(tree, loop)
+    between = tuple(_between(tree, loop, consumer))
+    carried = _carried(tree, loop)
+    later = (*between, *_without_own_names(consumer))
+    bound_later = bound_names(*between, consumer.statement)
+    changed = kept | carried | _changed_objects(tree, loop, yielding)
+    receiver = _safe_receiver(consumer, carried)
+    early = changed & (mentioned(*later) - receiver) | carried & bound_later
+    if early:
+        raise Refused(f"`{min(early)}` is used before the loop would be done")
+    rebound = (mentioned(loop) - bound_names(loop)) & bound_later - receiver
+    if rebound:
+        raise Refused(f"`{min(rebound)}` is set again before the loop would be done")
+    stream = _stream_names(loop.iter)
+    if stream & mentioned(*later):
+        raise Refused(f"`{min(stream & mentioned(*later))}` is used again before the loop would be done")
+    effects = bool(changed) or any(
+        _is_effect(tree, node, yielding) for node in walk(loop.body, skip=_NESTED)
+    )
+    return Move(between, tuple(sorted(carried)), effects)
+
+
+def _refuse_control_flow(tree: Tree, loop: cst.For) -> None:
+    if loop.asynchronous:
+        raise Refused("an `async for` cannot move into a plain generator")
+    for node in walk(loop, skip=_NESTED):
+        if isinstance(node, _LEAVES_OR_WAITS):
+            word = type(node).__name__.lower()
+            raise Refused(f"the loop contains `{word}`, which cannot move into a nested generator")
+        if isinstance(node, (cst.For, cst.With)) and node.asynchronous:
+            raise Refused("the loop waits for something asynchronous")
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and not node.args:
+            if node.func.value in _LOOKS_AT_THE_FRAME:
+                raise Refused(f"`{node.func.value}()` means something else in a nested generator")
+    if any(isinstance(around, (cst.For, cst.While)) for around in _up_to_scope(tree, loop)):
+        raise Refused("the loop runs inside another loop")
+    if isinstance(tree.scope(loop), cst.ClassDef):
+        raise Refused("the loop runs in a class body")
+
+
+def _up_to_scope(tree: Tree, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    for around in tree.ancestors(node):
+        if isinstance(around, _NESTED):
+            return
+        yield around
+
+
+def _between(tree: Tree, loop: cst.For, consumer: Consumer) -> Iterator[cst.CSTNode]:
+    """What runs between the loop and its consumer, which must follow in the same block, or in a `with` of it."""
+    place: Statement = consumer.statement
+    while True:
+        block = tree.parent(place)
+        statements = block.body if isinstance(block, (cst.IndentedBlock, cst.Module)) else [place]
+        index = next(number for number, one in enumerate(statements) if one is place)
+        if block is tree.parent(loop):
+            first = next(number for number, one in enumerate(statements) if one is loop)
+            yield from statements[first + 1 : index]
+            return
+        yield from statements[:index]
+        outer = tree.parent(block)
+        if not isinstance(outer, cst.With):
+            raise Refused(f"line {tree.start(consumer.statement)[0]}, which consumes it, does not always run")
+        yield from outer.items
+        place = outer
+
+
+def _without_own_names(consumer: Consumer) -> list[cst.CSTNode]:
+    """The consuming statement; of a `for` loop, its parts without what it iterates."""
+    statement = consumer.statement
+    if consumer.call is None and isinstance(statement, cst.For):
+        return [statement.body, *([statement.orelse] if statement.orelse else [])]
+    return [statement]
+
+
+def _carried(tree: Tree, loop: cst.For) -> set[str]:
+    """Names that the loop binds and that are read outside it, or in its next round."""
+    bound = bound_names(loop)
+    scope = tree.scope(loop)
+    later = [statement for block in _blocks_after(tree, loop) for statement in block]
+    carried = bound & (exposed_reads([loop]) | exposed_reads(later) | _captured(tree, loop, scope))
+    outside = {
+        name for name in carried for use in tree.names.get(name, ()) if not tree.inside(use, loop) and _binds(tree, use)
+    }
+    if carried - outside:
+        raise Refused(f"`{min(carried - outside)}` is set by the loop and read after it")
+    return carried
+
+
+def _binds(tree: Tree, use: cst.Name) -> bool:
+    """Whether this use of a name binds it in a statement of its own, so that `nonlocal` finds it."""
+    if isinstance(tree.parent(use), cst.Param):
+        return True
+    statement = tree.statement(use)
+    return isinstance(statement, cst.SimpleStatementLine) and use.value in bound_names(statement)
+
+
+def _captured(tree: Tree, loop: cst.For, scope: cst.CSTNode) -> set[str]:
+    """Names that functions nested in `scope` use."""
+    nested = [node for node in walk(scope) if isinstance(node, (cst.FunctionDef, cst.Lambda)) and node is not scope]
+    return mentioned(*(part for node in nested if tree.scope(node) is scope for part in (node.body,)))
+
+
+def _blocks_after(tree: Tree, loop: cst.For) -> Iterator[Sequence[cst.CSTNode]]:
+    """The statements that can run after the loop, from the inside out."""
+    node: cst.CSTNode = loop
+    for around in _up_to_scope(tree, loop):
+        if isinstance(around, (cst.IndentedBlock, cst.Module)):
+            index = next((number for number, one in enumerate(around.body) if one is node), None)
+            yield around.body[index + 1 :] if index is not None else ()
+        elif isinstance(around, cst.Try):
+            parts = (*around.handlers, around.orelse, around.finalbody)
+            yield [part for part in parts if part is not None and part is not node]
+        node = around
+
+
+def _changed_objects(tree: Tree, loop: cst.For, yielding: Sequence[cst.Expr]) -> set[str]:
+    """Local variables whose objects the loop changes: by a method called for its effect, or by a store."""
+    found: set[str] = set()
+    for node in walk(loop.body, skip=_NESTED):
+        if isinstance(node, cst.Expr) and node not in yielding and isinstance(node.value, cst.Call):
+            function = node.value.func
+            target = function.value if isinstance(function, cst.Attribute) else None
+        elif isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign)):
+            target = getattr(node.target, "value", None)
+        else:
+            continue
+        if isinstance(target, cst.Name):
+            found.add(target.value)
+    return found & bound_names(tree.scope(loop).body) - bound_names(loop)
+
+
+def _safe_receiver(consumer: Consumer, carried: set[str]) -> set[str]:
+    """The name that `name |= f(x)` or `name.update(f(x))` changes in place, after `f` is done with its argument."""
+    line = consumer.statement
+    statement = line.body[-1] if isinstance(line, cst.SimpleStatementLine) else None
+    target: cst.CSTNode | None = None
+    if isinstance(statement, cst.AugAssign):
+        target, rest = statement.target, statement.value
+    elif isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
+        function = statement.value.func
+        target = function.value if isinstance(function, cst.Attribute) else None
+        rest = cst.Tuple([cst.Element(argument.value) for argument in statement.value.args])
+    if not isinstance(target, cst.Name) or target.value in carried or target.value in mentioned(rest):
+        return set()
+    return {target.value}
+
+
+def _stream_names(iterable: cst.BaseExpression) -> set[str]:
+    if isinstance(iterable, cst.Call):
+        return set().union(*(_stream_names(argument.value) for argument in iterable.args))
+    return target_names(iterable)
+
+
+def _is_effect(tree: Tree, node: cst.CSTNode, yielding: Sequence[cst.Expr]) -> bool:
+    """Whether `node` does something that has to happen even where the consumer stops early."""
+    if isinstance(node, cst.Expr):
+        return node not in yielding and isinstance(node.value, cst.Call)
+    if isinstance(node, (cst.Subscript, cst.Attribute)):
+        return isinstance(tree.parent(node), (cst.AssignTarget, cst.AugAssign, cst.AnnAssign))
+    return isinstance(node, (cst.Raise, cst.Assert))

@@ -1,0 +1,110 @@
+"""A loop that sorts a stream into lists: stream the list that is consumed first, own the others on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import libcst as cst
+
+from loaderlint.linter.findings import Applicability, Edit, Fix
+from loaderlint.linter.interpreter.events import Retention
+from loaderlint.linter.repairs.callees import Functions, Reading, reading_of
+from loaderlint.linter.repairs.collected import CollectedList, collected_list, without_beginning
+from loaderlint.linter.repairs.consumer import Consumer, only_consumer
+from loaderlint.linter.repairs.edit import insert, replace
+from loaderlint.linter.repairs.generator import generator_edits
+from loaderlint.linter.repairs.moving import Move, check_move
+from loaderlint.linter.repairs.names import bound_names, mentioned
+from loaderlint.linter.repairs.own import own_on_host
+from loaderlint.linter.repairs.purity import is_pure
+from loaderlint.linter.repairs.tree import Refused, Tree
+
+
+def stream_loop(tree: Tree, event: Retention) -> cst.For:
+    """The outermost loop over the stream that keeps the tensor. Raises `Refused` where no loop does."""
+    scope = tree.scope(event.kept.node)
+    loops = []
+    for around in tree.ancestors(event.kept.node):
+        if around is scope:
+            break
+        if isinstance(around, cst.For) and event.stream in tree.text(around.iter):
+            loops.append(around)
+    if not loops:
+        raise Refused(f"`{event.holder}` is not filled by a loop over `{event.stream}` in this function")
+    return loops[-1]
+
+
+def partition(tree: Tree, loop: cst.For, lists: Mapping[str, Sequence[Retention]], functions: Functions) -> Fix:
+    """The repair of all lists that `loop` fills, by name. Raises `Refused` where none of them can be streamed."""
+    collected = [collected_list(tree, name, loop) for name in lists]
+    unread = [one.name for one in collected if not one.reads]
+    if unread:
+        raise Refused(f"`{unread[0]}` is not read in this function")
+    streamed = min(collected, key=lambda one: tree.start(one.reads[0]))
+    owned = [one for one in collected if one is not streamed]
+    consumer = only_consumer(tree, streamed.name, streamed.reads, tree.scope(loop))
+    move = check_move(tree, loop, consumer, {one.name for one in owned}, streamed.appends)
+    reading = reading_of(tree, consumer, functions)
+    drain = move.has_effects and not reading.drains
+    if drain and not _can_follow(consumer):
+        raise Refused(f"`{streamed.name}` may be left unread by the statement that ends the function")
+    edits = [without_beginning(tree, streamed)]
+    for event in (event for one in owned for event in lists[one.name]):
+        edits += own_on_host(tree, event)
+    generator = f"stream_{streamed.name}"
+    edits += generator_edits(tree, loop, streamed, _unused(tree, generator), move.carried)
+    edits += _consume(tree, consumer, streamed.name, _unused(tree, generator), drain)
+    safe = reading.once and _unobservable(tree, loop, streamed, owned, consumer, move)
+    applicability = Applicability.SAFE if safe else Applicability.UNSAFE
+    return Fix(applicability, _title(tree, streamed, owned, consumer), tuple(sorted(edits, key=_place)))
+
+
+def _place(edit: Edit) -> tuple[int, int]:
+    return edit.line, edit.column
+
+
+def _can_follow(consumer: Consumer) -> bool:
+    if consumer.returns or isinstance(consumer.statement, cst.SimpleStatementSuite):
+        return False
+    return consumer.call is not None or not any(isinstance(node, cst.Return) for node in _walk(consumer))
+
+
+def _unused(tree: Tree, name: str) -> str:
+    while name in tree.names:
+        name += "_"
+    return name
+
+
+def _consume(tree: Tree, consumer: Consumer, name: str, generator: str, drain: bool) -> list[Edit]:
+    """Hand the generator to the consumer, and read what the consumer may have left."""
+    if not drain:
+        return [replace(tree, consumer.use, f"{generator}()")]
+    first, last = tree.start(consumer.statement)[0], tree.end(consumer.statement)[0]
+    indent = tree.indent(consumer.statement)
+    unit = tree.unit.module.default_indent
+    rest = (
+        f"{indent}for _ in {name}:\n"
+        f"{indent}{unit}pass  # The loop has to see the whole stream, also where its consumer stops early.\n"
+    )
+    return [insert((first, 1), f"{indent}{name} = {generator}()\n"), insert((last + 1, 1), rest)]
+
+
+def _unobservable(
+    tree: Tree, loop: cst.For, streamed: CollectedList, owned: Sequence[CollectedList], consumer: Consumer, move: Move
+) -> bool:
+    """Whether nothing can tell that the loop's body now runs while its first list is consumed."""
+    appends = [append for one in (streamed, *owned) for append in one.appends]
+    used = mentioned(loop.body) - bound_names(loop)
+    return (
+        isinstance(loop.iter, cst.Name)
+        and not move.between
+        and not move.carried
+        and is_pure(loop, appends)
+        and not used & mentioned(consumer.statement) - {streamed.name}
+    )
+
+
+def _title(tree: Tree, streamed: CollectedList, owned: Sequence[CollectedList], consumer: Consumer) -> str:
+    by = f"`{tree.text(consumer.call.func)}`" if consumer.call else "the loop that reads them"
+    rest = ", own the rest on the host" if owned else ""
+    return f"yield the tensors of `{streamed.name}` to {by}{rest}"
