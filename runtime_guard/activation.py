@@ -1,0 +1,50 @@
+"""Switches the guard on in this process: for every streamer that it knows, imported already or later."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+from .hook import after_import
+from .levels import OFF, GuardSettingError, level_from_environment, parse_level
+
+_RUNAI = "runai_model_streamer.safetensors_streamer.safetensors_streamer"
+
+
+def activate(level: str = "trap") -> None:
+    """Guard the lent streams that this process starts from now on under `level`; the last call holds.
+
+    Raises GuardSettingError for a level that does not exist. Imports neither torch nor a streamer.
+    """
+    chosen = parse_level(level, "activate(level)")
+    after_import(_RUNAI, lambda module: _guard_runai(module, chosen))
+
+
+def _guard_runai(module: ModuleType, level: str) -> None:
+    from .adapters import runai
+
+    runai.install(module, level)
+
+
+def activate_from_environment() -> None:
+    """Do what LOADERLINT_GUARD says as the interpreter starts; never raises.
+
+    A value that is no level is one line on stderr, and the import of a streamer fails with the same line: a
+    process that streams no weights is not disturbed, one that does never runs unguarded by mistake.
+    """
+    try:
+        level = level_from_environment()
+    except GuardSettingError as error:
+        _refuse_to_stream(error)
+        return
+    if level != OFF:
+        activate(level)
+
+
+def _refuse_to_stream(error: GuardSettingError) -> None:
+    def refuse(module: ModuleType) -> None:
+        raise error
+
+    if sys.stderr is not None:
+        print(f"loaderlint guard: {error}", file=sys.stderr, flush=True)
+    after_import(_RUNAI, refuse)

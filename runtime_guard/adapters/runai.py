@@ -1,0 +1,116 @@
+"""RunAI Model Streamer, 0.14 and newer: which tensors of a SafetensorsStreamer are lent, and the hook.
+
+Up to 0.16 every tensor of a host stream is a view of a buffer that the streamer writes again. From 0.17 on
+`stream_files(owned=...)` decides, and hands every tensor over by default.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from .. import report
+from ..guarding import Named, lend_stream
+from ..lease import Contract
+from ..levels import OFF
+
+if TYPE_CHECKING:
+    import torch
+
+_DISTRIBUTION = "runai-model-streamer"
+_LIMIT = "RUNAI_STREAMER_MEMORY_LIMIT"
+_OWNED_ATTRIBUTE = "_loaderlint_owned"
+_PATCHED = "_loaderlint_patched"
+
+_level = OFF
+
+
+def install(module: ModuleType, level: str) -> None:
+    """Make the streamer class of the imported module guard its lent streams; the last level given holds."""
+    global _level
+    _level = level
+    streamer = getattr(module, "SafetensorsStreamer", None)
+    if level == OFF or _PATCHED in vars(streamer or object):
+        return
+    version = _version(module)
+    if not hasattr(streamer, "stream_files") or not hasattr(streamer, "get_tensors"):
+        report.note(f"{_DISTRIBUTION} {version} has no SafetensorsStreamer of the known form: not guarded")
+        return
+    streamer.stream_files = _remembering_owned(streamer.stream_files)
+    streamer.get_tensors = _guarding(streamer.get_tensors, version)
+    setattr(streamer, _PATCHED, True)
+
+
+def _version(module: ModuleType) -> str:
+    """Return the version of the distribution beside this very module; several may be on the path."""
+    folder = str(Path(module.__file__).parents[2])
+    for found in metadata.distributions(name=_DISTRIBUTION, path=[folder]):
+        return found.version
+    return "(unknown version)"
+
+
+def _remembering_owned(stream_files: Callable[..., None]) -> Callable[..., None]:
+    signature = inspect.signature(stream_files)
+
+    @functools.wraps(stream_files)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
+        result = stream_files(self, *args, **kwargs)
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        setattr(self, _OWNED_ATTRIBUTE, bound.arguments.get("owned"))
+        return result
+
+    return wrapper
+
+
+def _guarding(get_tensors: Callable[[Any], Iterator[Named]], version: str) -> Callable[[Any], Iterator[Named]]:
+    @functools.wraps(get_tensors)
+    def wrapper(self: Any) -> Iterator[Named]:
+        tensors = get_tensors(self)
+        if _level == OFF or getattr(self, _OWNED_ATTRIBUTE, None) is True:
+            return tensors
+        return _lent(self, tensors, version)
+
+    return wrapper
+
+
+def _lent(streamer: Any, tensors: Iterator[Named], version: str) -> Iterator[Named]:
+    from ..session import open_session
+
+    distributed = getattr(streamer.file_streamer, "is_distributed", False)
+    is_lent = _any if distributed else _views_the_buffer
+    contract = _contract(version, getattr(streamer, _OWNED_ATTRIBUTE, None), distributed)
+    return lend_stream(tensors, open_session(_level), contract, is_lent)
+
+
+def _any(tensor: torch.Tensor) -> bool:
+    return True
+
+
+def _views_the_buffer(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of a stream of one process is a view of the ring: the streamer makes it from numpy.
+
+    Tensors moved to a device, and copies made because an address did not fit the dtype, own their memory;
+    torch can resize that, but not what it was lent.
+    """
+    return not tensor.untyped_storage().resizable()
+
+
+def _contract(version: str, owned: bool | None, distributed: bool) -> Contract:
+    limit = os.environ.get(_LIMIT, "unset")
+    flag = "no owned flag before 0.17" if owned is None else f"owned={owned}"
+    why = "this version always lends" if owned is None else f"the stream was started with owned={owned}"
+    buffer = "a staging buffer of the distributed stream" if distributed else "the streamer's host buffer"
+    return Contract(
+        producer=f"{_DISTRIBUTION} {version}",
+        facts=f"{flag}, limit={limit}" + (", distributed" if distributed else ""),
+        reason=f"{why}: each tensor is a view of {buffer}, which may be written again at the next step",
+        free_on_advance=not distributed,
+        exclusive=not distributed,
+    )

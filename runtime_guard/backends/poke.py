@@ -1,0 +1,139 @@
+"""Finds and sets, inside a C++ StorageImpl, the flags that make torch refuse access to its data.
+
+Nothing here rests on a fixed offset: every candidate is found by an effect that torch's public functions
+have, and is believed only after a dummy has shown that a read raises and, once cleared, works again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+_WINDOW = 80  # bytes; smaller than a StorageImpl of any torch from 2.6 on
+_WORD = 8
+_MESSAGE_SLOTS = range(64, 96, _WORD)  # the Python object's pointer lies here, the message behind it
+_MESSAGE_STRUCT = re.compile(r"struct [\w ]*StorageExtraMeta \{(.*?)\n\};", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class StorageLayout:
+    """Offsets in bytes from the start of a StorageImpl; `message` is 0 where it is not known."""
+
+    has_check: int
+    refuses_reads: int
+    message: int = 0
+
+    def set_flags(self, address: int, value: bool) -> None:
+        """Set or clear both flags of the StorageImpl at `address`."""
+        ctypes.memset(address + self.refuses_reads, value, 1)
+        ctypes.memset(address + self.has_check, value, 1)
+
+
+def _dummy() -> torch.Tensor:
+    return torch.ones(4, device="cpu")
+
+
+def _address(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata
+
+
+def _read_error(tensor: torch.Tensor) -> str:
+    try:
+        tensor.sum()
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+def find_layout() -> StorageLayout | None:
+    """Return where this torch keeps the flags, and the message if that can be planted; None if not found."""
+    probe = _dummy()
+    before = ctypes.string_at(_address(probe), _WINDOW)
+    torch._C._set_throw_on_mutable_data_ptr(probe)
+    after = ctypes.string_at(_address(probe), _WINDOW)
+    changed = [offset for offset in range(_WINDOW) if before[offset] != after[offset]]
+    if len(changed) != 2 or changed[1] + 1 >= _WINDOW:
+        return None
+    has_check, refuses_writes = changed
+    flags = StorageLayout(has_check, refuses_writes + 1)
+    if not _flags_work(flags):
+        return None
+    return StorageLayout(flags.has_check, flags.refuses_reads, _find_message(flags))
+
+
+def _flags_work(layout: StorageLayout) -> bool:
+    dummy = _dummy()
+    if ctypes.string_at(_address(dummy) + layout.refuses_reads, 1) != b"\0":
+        return False
+    layout.set_flags(_address(dummy), True)
+    refused = bool(_read_error(dummy))
+    layout.set_flags(_address(dummy), False)
+    return refused and not _read_error(dummy)
+
+
+def _find_message(flags: StorageLayout) -> int:
+    if not _message_struct_is_known():
+        return 0
+    dummy = _dummy()
+    storage = dummy.untyped_storage()
+    for slot in _MESSAGE_SLOTS:
+        owner, behind = struct.unpack("QQ", ctypes.string_at(storage._cdata + slot, 2 * _WORD))
+        if owner & ~1 == id(storage) and behind == 0 and _message_works(dummy, flags, slot + _WORD):
+            return slot + _WORD
+    return 0
+
+
+def _message_works(dummy: torch.Tensor, flags: StorageLayout, offset: int) -> bool:
+    expected = "loaderlint asks whether torch reads this"
+    plant_message(_address(dummy) + offset, expected)
+    flags.set_flags(_address(dummy), True)
+    works = _read_error(dummy) == expected
+    flags.set_flags(_address(dummy), False)
+    if not works:
+        ctypes.memset(_address(dummy) + offset, 0, _WORD)
+    return works
+
+
+def _message_struct_is_known() -> bool:
+    """Whether the message is one optional libstdc++ string and nothing else, as torch's own header says."""
+    if not sys.platform.startswith("linux") or not torch._C._GLIBCXX_USE_CXX11_ABI or _new is None:
+        return False
+    header = Path(torch.__file__).parent / "include" / "c10" / "core" / "StorageImpl.h"
+    try:
+        body = _MESSAGE_STRUCT.search(header.read_text())
+    except OSError:
+        return False
+    return body is not None and set(re.findall(r"\b\w+_\b", body[1])) == {"custom_data_ptr_error_msg_"}
+
+
+def _operator_new() -> Callable[[int], int] | None:
+    """Return C++'s operator new: torch will free with the matching delete what is planted here."""
+    for library in (None, "libstdc++.so.6"):
+        try:
+            new = ctypes.CDLL(library)._Znwm
+        except (OSError, AttributeError):
+            continue
+        new.restype, new.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        return new
+    return None
+
+
+_new = _operator_new() if sys.maxsize > 2**32 else None
+
+
+def plant_message(address: int, message: str) -> None:
+    """Store, in the pointer at `address`, a new optional string that holds `message`."""
+    raw = message.encode(errors="replace")
+    text = _new(len(raw) + 1)
+    ctypes.memmove(text, raw + b"\0", len(raw) + 1)
+    # A libstdc++ string that is too long for its inner buffer: pointer, length, capacity; then "engaged".
+    meta = _new(40)
+    ctypes.memmove(meta, struct.pack("QQQQQ", text, len(raw), len(raw), 0, 1), 40)
+    ctypes.memmove(address, struct.pack("Q", meta), _WORD)

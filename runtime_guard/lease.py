@@ -1,0 +1,106 @@
+"""A lease: one tensor that a stream has lent, and what a report says about it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import weakref
+from collections import deque
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from .sites import Site, describe
+
+if TYPE_CHECKING:
+    import torch
+
+CODE = "LOADERLINT-E101"
+REPAIR = 'use the tensor before the next step, or keep a copy: tensor.detach().to("cpu", copy=True)'
+# Stands in the message until the exception is seen with its traceback.
+READ_UNKNOWN = "the line that raised, see the traceback"
+
+_numbers = itertools.count(1)
+
+# The stale leases of this process by token, while any view of their tensor is alive, with its storage.
+stale: dict[str, tuple[Lease, weakref.ref[torch.UntypedStorage]]] = {}
+# Those whose last view went a moment ago: perhaps with the very expression whose error is being looked at.
+_departed: deque[Lease] = deque(maxlen=64)
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """Why the tensors of one stream count as borrowed.
+
+    `free_on_advance` and `exclusive` are what the producer's adapter declares: that nobody reads the lent
+    memory once the stream is asked for its next item (so it may be overwritten in place), and that every
+    tensor has a storage of its own (so the storage itself may be made to refuse access).
+    """
+
+    producer: str
+    facts: str
+    reason: str
+    free_on_advance: bool = False
+    exclusive: bool = False
+
+
+@dataclass(slots=True)
+class Lease:
+    """One lent tensor. `token` is unique among processes; `advanced` is empty while the lease runs."""
+
+    token: str
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    contract: Contract
+    guard: str
+    yielded: Site
+    advanced: Site = ()
+
+    def header(self) -> str:
+        """Return the stable one-line summary, without the newline."""
+        source = f"via {self.contract.producer} [{self.contract.facts}]"
+        return f"{CODE} read-after-advance {self.name} {self.shape} {self.dtype} {source}"
+
+    def message(self, read: str = READ_UNKNOWN) -> str:
+        """Return the whole report as text; `read` is the place of the stale read."""
+        return f"{self.header()}\n  read at      {read}\n{self._tail()}{self.token}"
+
+    def _tail(self) -> str:
+        return _tail(self.advanced, self.yielded, self.contract.reason, self.guard)
+
+
+@lru_cache(maxsize=1024)
+def _tail(advanced: Site, yielded: Site, reason: str, guard: str) -> str:
+    return (
+        f"  advanced at  {describe(advanced)}\n"
+        f"  yielded at   {describe(yielded)}\n"
+        f"  borrowed     {reason}\n"
+        f"  repair       {REPAIR}\n"
+        f"  guard        {guard}, lease "
+    )
+
+
+def new_token() -> str:
+    """Return a name for a lease that no other process gives."""
+    return f"{os.getpid()}-{next(_numbers)}"
+
+
+def remember(lease: Lease, storage: torch.UntypedStorage, held: set[str]) -> None:
+    """Note in `stale` and in `held` that this lease has ended, until the last view of its tensor is gone."""
+    token = lease.token
+
+    def forget(_: object) -> None:
+        _departed.append(stale.pop(token)[0])
+        held.discard(token)
+
+    held.add(token)
+    stale[token] = lease, weakref.ref(storage, forget)
+
+
+def find(token: str) -> Lease | None:
+    """Return the stale lease of that token, if this process knows it."""
+    entry = stale.get(token)
+    if entry is not None:
+        return entry[0]
+    return next((lease for lease in _departed if lease.token == token), None)

@@ -1,0 +1,117 @@
+"""Where in the user's code something happened."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sysconfig
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from types import FrameType, TracebackType
+
+# One place is (file, line, function). A site is the innermost user frame; where that is a generator, which
+# only hands on what another frame asked for, its callers follow up to the first that is none.
+Place = tuple[str, int, str]
+Site = tuple[Place, ...]
+
+_DEPTH = 6
+_GENERATOR = 0x20 | 0x200  # CO_GENERATOR and CO_ASYNC_GENERATOR, without the cost of importing inspect
+_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"] + os.sep
+# Packages whose frames lie between the user's line and the event, and say nothing about it.
+_PLUMBING = ("torch", "numpy", "tqdm", "safetensors", "runai_model_streamer")
+# A read by one of these only shows a value to a person: a failing test's locals, a debugger's display.
+_DISPLAYS = ("_pytest", "rich", "IPython")
+_DISPLAY_MODULES = ("pdb.py", "bdb.py", "reprlib.py", "traceback.py")
+
+
+def _packages(filename: str) -> list[str]:
+    _, found, rest = filename.rpartition("-packages" + os.sep)
+    return rest.split(os.sep)[:1] if found else []
+
+
+@lru_cache(maxsize=4096)
+def is_user_file(filename: str) -> bool:
+    """Whether a frame of this file is the user's: not the guard, the standard library, torch or plumbing."""
+    if filename.startswith(_OWN_FOLDER) or filename.startswith("<frozen"):
+        return False
+    package = _packages(filename)
+    if package:
+        return package[0] not in _PLUMBING
+    return not filename.startswith(_STANDARD_LIBRARY)
+
+
+@lru_cache(maxsize=4096)
+def is_display_file(filename: str) -> bool:
+    """Whether a frame of this file reads values only to show them to a person."""
+    package = _packages(filename)
+    if package:
+        return package[0] in _DISPLAYS
+    return filename.startswith(_STANDARD_LIBRARY) and os.path.basename(filename) in _DISPLAY_MODULES
+
+
+def _place(frame: FrameType, line: int | None) -> Place:
+    return frame.f_code.co_filename, line or frame.f_code.co_firstlineno, frame.f_code.co_name
+
+
+def _site(frames: Iterable[tuple[FrameType, int | None]]) -> Site:
+    places: list[Place] = []
+    for frame, line in frames:
+        if not is_user_file(frame.f_code.co_filename):
+            continue
+        places.append(_place(frame, line))
+        if not frame.f_code.co_flags & _GENERATOR or len(places) == _DEPTH:
+            break
+    return tuple(places)
+
+
+def _outwards(frame: FrameType | None) -> Iterator[tuple[FrameType, int | None]]:
+    while frame is not None:
+        yield frame, frame.f_lineno
+        frame = frame.f_back
+
+
+def call_site(frame: FrameType | None) -> Site:
+    """Return the site of what `frame` is doing now; empty when no user frame is on the stack."""
+    return _site(_outwards(frame))
+
+
+def traceback_site(traceback: TracebackType | None) -> Site:
+    """Return the site that raised, with the lines that were running then."""
+    steps: list[tuple[FrameType, int | None]] = []
+    while traceback is not None:
+        steps.append((traceback.tb_frame, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return _site(reversed(steps))
+
+
+def is_for_display(frames: Iterable[FrameType]) -> bool:
+    """Whether a read was made by a tool that shows values; `frames` from the innermost outwards."""
+    for frame in frames:
+        filename = frame.f_code.co_filename
+        if is_display_file(filename):
+            return True
+        if is_user_file(filename):
+            return False
+    return False
+
+
+def source_line(place: Place) -> str:
+    """Return the stripped source line of a place, or an empty string where it cannot be had."""
+    return linecache.getline(place[0], place[1]).strip()
+
+
+def _shown(place: Place) -> str:
+    filename, line, function = place
+    source = source_line(place)
+    relative = os.path.relpath(filename) if filename.startswith(os.getcwd() + os.sep) else filename
+    return f"{relative}:{line} in {function}" + (f": {source}" if source else "")
+
+
+@lru_cache(maxsize=1024)
+def describe(site: Site) -> str:
+    """Return the innermost place of a site as `file:line in function: source line`, then its callers."""
+    if not site:
+        return "(no frame of user code)"
+    callers = [f"\n{'':15}for {_shown(place)}" for place in site[1:]]
+    return _shown(site[0]) + "".join(callers)
