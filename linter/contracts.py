@@ -7,6 +7,7 @@ Schema of a contract file (every table is optional):
   [methods] submit, await             on receivers of unknown type
   [lazy], [eager], [lazy_methods]     how an iterable is iterated: name -> operation
   [consume] functions                 iterate their argument and keep nothing
+  [tee] functions                     make several iterators of one, by a hidden buffer
   [containers] list, set, dict        constructors
   [[producer]] call, lease, lends, owned_if_true
 """
@@ -48,6 +49,7 @@ class Contracts:
     eager: dict[str, str] = field(default_factory=dict)
     lazy_methods: dict[str, str] = field(default_factory=dict)
     consume: dict[str, str] = field(default_factory=dict)
+    tee: dict[str, str] = field(default_factory=dict)
     containers: dict[str, str] = field(default_factory=dict)
     producers: dict[str, Producer] = field(default_factory=dict)
     lenders: list[str] = field(default_factory=list)
@@ -62,6 +64,7 @@ class Contracts:
             (self.functions, data.get("functions", {})),
             (self.methods, data.get("methods", {})),
             (self.consume, data.get("consume", {})),
+            (self.tee, data.get("tee", {})),
             (self.containers, data.get("containers", {})),
         ):
             for effect, names in effects.items():

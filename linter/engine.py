@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from loaderlint.linter.checking import check_source
 from loaderlint.linter.edits import keep_comments
-from loaderlint.linter.findings import Applicability, Category, Edit, FileError, Finding, Fix, Severity, Step
+from loaderlint.linter.findings import FileError, Finding
 from loaderlint.linter.reading.discover import discover
-from loaderlint.linter.reading.source import SourceError, SourceFile, read_source
+from loaderlint.linter.reading.source import SourceError, SourceFile, read_bytes, source_from_bytes
+from loaderlint.linter.reading.sieve import may_handle_weights
 from loaderlint.linter.suppressions import unsuppressed
 
 
@@ -29,7 +30,12 @@ def check_paths(paths: Sequence[str]) -> Report:
     report = Report(errors=list(found.errors))
     for path in found.files:
         try:
-            source = read_source(path)
+            raw = read_bytes(path)
+            # A named file is read in full, so that its errors are seen; of a tree only what may hold a loader is.
+            if path not in found.named and not may_handle_weights(raw):
+                report.files += 1
+                continue
+            source = source_from_bytes(path, raw)
             findings = findings_to_report(source)
         except SourceError as error:
             report.errors.append(error.error)
@@ -55,57 +61,5 @@ def findings_to_report(source: SourceFile) -> list[Finding]:
 
 
 def check_file(source: SourceFile) -> list[Finding]:
-    """The findings of one file, in order of place. Raises `SourceError` for what is not Python."""
-    tree = source.tree()
-    return [
-        finding
-        for loop in ast.walk(tree)
-        if isinstance(loop, ast.For) and ast.unparse(loop.iter) in ("weights", "list(weights)")
-        for finding in [*_appends(source, loop), *_materialized(source, loop)]
-    ]
-
-
-def _appends(source: SourceFile, loop: ast.For) -> list[Finding]:
-    findings = []
-    for node in ast.walk(loop):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".append"):
-            value = node.args[0]
-            value = value.elts[-1] if isinstance(value, ast.Tuple) else value
-            edit = _edit(source, value, f'{ast.unparse(value)}.detach().to("cpu", copy=True)')
-            if not isinstance(value, ast.Name):
-                continue
-            findings.append(
-                _finding(source, node, "LDR102", "streamed tensor is kept", loop, Applicability.UNSAFE, edit)
-            )
-    return findings
-
-
-def _materialized(source: SourceFile, loop: ast.For) -> list[Finding]:
-    if isinstance(loop.iter, ast.Name):
-        return []
-    edit = _edit(source, loop.iter, "weights")
-    return [_finding(source, loop.iter, "LDR101", "stream is kept in a list", loop, Applicability.SAFE, edit)]
-
-
-def _edit(source: SourceFile, node: ast.expr, text: str) -> Edit:
-    return Edit(*_range(source, node), text)
-
-
-def _range(source: SourceFile, node: ast.expr) -> tuple[int, int, int, int]:
-    end_line = node.end_lineno or node.lineno
-    column = source.column_of_byte(node.lineno, node.col_offset)
-    return node.lineno, column, end_line, source.column_of_byte(end_line, node.end_col_offset or 0)
-
-
-def _finding(
-    source: SourceFile, node: ast.expr, code: str, message: str, loop: ast.For, how: Applicability, edit: Edit
-) -> Finding:
-    line, column, end_line, end_column = _range(source, node)
-    steps = (
-        Step("borrowed", source.path, loop.lineno, loop.col_offset + 1, "borrowed here, valid until the next step"),
-        Step("kept", source.path, line, column, "kept here"),
-    )
-    return Finding(
-        code, "stub", Category.CORRECTNESS, Severity.ERROR, source.path, line, column, end_line, end_column,
-        "load_weights", message, steps, fix=Fix(how, "own it on the host", (edit,)),
-    )  # fmt: skip
+    """The findings of one file. Raises `SourceError` for what is not Python."""
+    return check_source(source)

@@ -28,12 +28,12 @@ class Interpreter(Statements, Expressions, Calls, Containers, Iteration, Librari
         code = unit.function
         frame = self.number(("entry", code))
         self.parents[frame] = None
-        context = Context(frame, unit, code)
+        context = Context(frame, unit, code, function.qualname)
         state = State()
         state.frames[frame] = {}
         for parameter in _all_parameters(code):
             state.frames[frame][parameter.name.value] = self._entry_value(parameter, function, state, context)
-        self.executed.add(code)
+        self.executed.add(function.qualname)
         self.execute(code.body.body, state, context)
         self._leave(state, context)
         return list(self.retentions.values())

@@ -181,7 +181,7 @@ class Calls(Core, ABC):
         loc = Loc(self.number(("function", function.qualname)))
         if loc not in state.heap:
             unit = self.index.slice(function)
-            outside = Context(self.number("no frame"), unit, unit.module)
+            outside = Context(self.number("no frame"), unit, unit.module, function.qualname.rpartition(".")[0])
             self.parents.setdefault(outside.frame, None)
             state.heap[loc] = Obj(Kind.FUNCTION, code=(unit.function, outside))
         return frozenset({Ref(loc)})
@@ -196,8 +196,8 @@ class Calls(Core, ABC):
         frame = self.number(("call", node, code, context.frame))
         self.parents[frame] = made_in.frame
         state.frames[frame] = self._bound(code, obj.fields, arguments, node, state, context)
-        inner = Context(frame, made_in.unit, code, context, node)
-        self.executed.add(code)
+        inner = Context(frame, made_in.unit, code, _qualname(code, made_in), context, node)
+        self.executed.add(inner.qualname)
         if isinstance(code, cst.Lambda):
             return self.evaluate(code.body, state, inner)
         if _is_generator(code):
@@ -246,6 +246,11 @@ class Calls(Core, ABC):
             elif isinstance(atom, Ref) and atom.loc in state.heap:
                 found |= state.heap[atom.loc].items
         return frozenset(found)  # type: ignore[arg-type]
+
+
+def _qualname(code: cst.CSTNode, made_in: Context) -> str:
+    name = code.name.value if isinstance(code, cst.FunctionDef) else "<lambda>"
+    return f"{made_in.qualname}.{name}" if made_in.qualname else name
 
 
 def _parameters(node: cst.CSTNode) -> list[cst.Param]:

@@ -31,6 +31,7 @@ class Context:
     frame: int
     unit: FunctionSlice
     function: cst.CSTNode
+    qualname: str
     caller: Context | None = None
     call: cst.CSTNode | None = None
     on_yield: OnItem | None = None
@@ -67,7 +68,7 @@ class Core(ABC):
         self.contracts = contracts
         self.retentions: dict[Hashable, Retention] = {}
         self.parents: dict[int, int | None] = {}
-        self.executed: set[cst.CSTNode] = set()
+        self.executed: set[str] = set()
         self._numbers: dict[Hashable, int] = {}
         self._advanced: dict[Loan, Site] = {}
 
@@ -161,7 +162,7 @@ class Core(ABC):
             if not isinstance(atom, Loan) or atom.stale or atom.stream != stream:
                 return atom
             stale = atom._replace(stale=True)
-            self._advanced.setdefault(stale, site)
+            self._advanced.setdefault(stale._replace(conditional=False), site)
             return stale
 
         state.rewrite(aged)
@@ -262,7 +263,7 @@ class Core(ABC):
             stream=unit.text(iterated(loan.borrowed.node)) if loan.borrowed.unit is unit else "",
             borrowed=loan.borrowed,
             kept=kept.site,
-            advanced=self._advanced[loan],
+            advanced=self._advanced[loan._replace(conditional=False)],
             read=read,
             read_note=note,
             conditional=loan.conditional,

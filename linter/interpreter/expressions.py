@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import libcst as cst
 
@@ -334,7 +335,7 @@ class Expressions(Core, ABC):
         frame = self.number(("comprehension", clause, context.frame))
         self.parents[frame] = context.frame
         state.frames[frame] = {}
-        inner = Context(frame, context.unit, context.function, context.caller, context.call, context.on_yield)
+        inner = replace(context, frame=frame, breaks=[], continues=[], returns=[])
         self._clause(clause, source, state, inner, emit)
         state.frames.pop(frame, None)
 

@@ -205,8 +205,7 @@ class Iteration(Core, ABC):
         if isinstance(code, cst.GeneratorExp):
             self._run_generator_expression(state, code, obj.fields["source"], made_in, on_item)
             return
-        inner = Context(made_in.frame, made_in.unit, code, context, node, on_item)
-        self.executed.add(code)
+        inner = Context(made_in.frame, made_in.unit, code, made_in.qualname, context, node, on_item)
         self.execute(code.body.body, state, inner)
         for left, _ in inner.returns:
             state.join(left)

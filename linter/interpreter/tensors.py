@@ -65,6 +65,8 @@ class Libraries(Core, ABC):
             return self._produce(name, arguments, node, state, context)
         if name in contracts.lazy:
             return self._lazy(contracts.lazy[name], arguments, node, state, context)
+        if name in contracts.tee and arguments:
+            return self._tee(arguments, node, state, context)
         if name in contracts.eager and arguments and not arguments[0].keyword:
             return self._materialize(contracts.eager[name], arguments, node, state, context)
         if name in contracts.containers:
@@ -133,6 +135,18 @@ class Libraries(Core, ABC):
         (loc,) = state.refs(made)
         self.extend(loc, source.value, state, context, node, node, source.node)
         return made
+
+    def _tee(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """Several iterators over one stream: all but the first are served from a hidden buffer."""
+        made = self.new(state, node, context, Obj(Kind.LIST))
+        (loc,) = state.refs(made)
+        kept = Kept(Site(context.unit, node), Holder.TEED, node, arguments[0].node)
+        self.iterate(
+            state, arguments[0].value, node, context, lambda now, item: self.put(loc, item, now, kept)
+        )
+        return tuple_of(made, made)
 
     def _empty_container(
         self, kind: str, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context

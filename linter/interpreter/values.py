@@ -137,8 +137,8 @@ def loans(value: Value) -> Iterator[Loan]:
 
 
 def made_conditional(value: Value) -> Value:
-    """The loans of `value` after a copy that may not have happened."""
-    return frozenset(loan._replace(conditional=True) for loan in loans(value))
+    """The loans of `value` after a copy that may not have happened. A stale one was read by it, and is settled."""
+    return frozenset(loan._replace(conditional=True) for loan in loans(value) if not loan.stale)
 
 
 def is_text(value: Value) -> bool:

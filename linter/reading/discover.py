@@ -24,9 +24,10 @@ BUILD_DIRECTORIES = frozenset({"build", "dist"})
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The files to check, sorted, each real file once, and the paths that led to none."""
+    """The files to check, sorted, each real file once; those named one by one; and the paths that led to none."""
 
     files: tuple[str, ...]
+    named: frozenset[str]
     errors: tuple[FileError, ...]
 
 
@@ -52,7 +53,8 @@ def discover(paths: Sequence[str]) -> Discovery:
             continue
         for file, shown in found:
             shown_by_file.setdefault(file, shown)
-    return Discovery(tuple(sorted(shown_by_file.values())), tuple(errors))
+    named = frozenset(_as_shown(path) for path in paths)
+    return Discovery(tuple(sorted(shown_by_file.values())), named, tuple(errors))
 
 
 def _files_behind(path: str, errors: list[FileError]) -> list[tuple[str, str]]:

@@ -116,13 +116,17 @@ class SourceFile:
         return changed
 
 
-def read_source(path: str) -> SourceFile:
-    """Read a file; "-" is standard input. Raises `SourceError` for what cannot be read or decoded."""
+def read_bytes(path: str) -> bytes:
+    """A file's bytes; "-" is standard input. Raises `SourceError` for what cannot be read."""
     try:
-        raw = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+        return sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
     except OSError as error:
         raise SourceError(path, 0, f"cannot read: {error.strerror or error}") from None
-    return source_from_bytes(path, raw)
+
+
+def read_source(path: str) -> SourceFile:
+    """Read a file; "-" is standard input. Raises `SourceError` for what cannot be read or decoded."""
+    return source_from_bytes(path, read_bytes(path))
 
 
 def source_from_bytes(path: str, raw: bytes) -> SourceFile:

@@ -1,0 +1,139 @@
+"""From one file's source to its findings: sieve, index, interpreter, rules, repairs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from loaderlint.linter.contracts import Contracts, load_contracts
+from loaderlint.linter.findings import Category, Finding, Fix, NoFix, Severity, Step
+from loaderlint.linter.interpreter.analysis import Interpreter
+from loaderlint.linter.interpreter.events import Retention, Site
+from loaderlint.linter.reading.index import FileIndex, Function
+from loaderlint.linter.reading.source import SourceFile
+from loaderlint.linter.repairs import plan
+from loaderlint.rules.registry import rule_for
+
+INTERNAL_ERROR = "LDR900"
+
+
+def check_source(source: SourceFile) -> list[Finding]:
+    """The findings of one file. Raises `SourceError` for what is not Python."""
+    contracts = load_contracts()
+    index = FileIndex(source.path, source.tree(), source.lines, contracts)
+    retentions: dict[object, Retention] = {}
+    findings: list[Finding] = []
+    executed: set[str] = set()
+    # Outer functions first: they run the functions inside them with what these capture.
+    for function in sorted(index.candidates(), key=lambda item: item.qualname.count(".")):
+        if _covered(function, executed):
+            continue
+        try:
+            interpreter = Interpreter(index, contracts)
+            for event in interpreter.run(function):
+                retentions.setdefault((event.kept.node, event.conditional), event)
+            executed |= interpreter.executed
+        except Exception as error:  # A defect of ours must cost one function, not the run.
+            findings.append(_internal_error(source, function, error))
+    findings += _judged(_definite_first(retentions.values()), contracts)
+    return findings
+
+
+def _covered(function: Function, executed: set[str]) -> bool:
+    """Whether a nested function has already run inside the function around it."""
+    return function.outer is not None and function.qualname in executed
+
+
+def _definite_first(events: Iterable[Retention]) -> list[Retention]:
+    """One event a place: where a place keeps both a tensor and a copy that may be none, the tensor counts."""
+    chosen: dict[object, Retention] = {}
+    for event in sorted(events, key=lambda event: event.conditional):
+        chosen.setdefault(event.kept.node, event)
+    return list(chosen.values())
+
+
+def _judged(events: list[Retention], contracts: Contracts) -> list[Finding]:
+    by_unit: dict[object, list[Retention]] = defaultdict(list)
+    for event in events:
+        by_unit[event.kept.unit].append(event)
+    findings = []
+    for mine in by_unit.values():
+        repairs = _repairs([event for event in mine if not event.conditional])
+        findings += [found for event in mine if (found := _finding(event, repairs, contracts)) is not None]
+    return findings
+
+
+def _repairs(events: list[Retention]) -> Mapping[Retention, Fix | NoFix]:
+    try:
+        return plan(events)
+    except Exception as error:  # Without its repair the finding still stands.
+        reason = f"planning the repair failed, please report it: {type(error).__name__}: {error}"
+        return dict.fromkeys(events, NoFix(reason))
+
+
+def _finding(
+    event: Retention, repairs: Mapping[Retention, Fix | NoFix], contracts: Contracts
+) -> Finding | None:
+    rule = rule_for(event)
+    if rule is None:
+        return None
+    line, column, end_line, end_column = event.kept.unit.range(event.kept.node)
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        category=rule.category,
+        severity=rule.severity,
+        path=event.kept.unit.path,
+        line=line,
+        column=column,
+        end_line=end_line,
+        end_column=end_column,
+        function=event.kept.unit.qualname,
+        message=rule.message(event),
+        steps=_steps(event),
+        assumptions=event.assumptions,
+        consequences=_consequences(contracts),
+        fix=repairs.get(event, NoFix("no repair is known for this shape")),
+    )
+
+
+def _steps(event: Retention) -> tuple[Step, ...]:
+    steps = [
+        _step("borrowed", event.borrowed, "borrowed here, valid until the next step"),
+        _step("kept", event.kept, "kept here"),
+        _step("advanced", event.advanced, "the stream advances: every kept tensor is stale"),
+        _step("read", event.read, event.read_note),
+    ]
+    return tuple(steps)
+
+
+def _step(kind: str, site: Site, text: str) -> Step:
+    line, column, _, _ = site.unit.range(site.node)
+    return Step(kind, site.unit.path, line, column, text)
+
+
+def _consequences(contracts: Contracts) -> tuple[str, ...]:
+    return (
+        f"corrupts with: {'; '.join(contracts.lenders)}",
+        "otherwise: holds every kept tensor in memory until it is read",
+    )
+
+
+def _internal_error(source: SourceFile, function: Function, error: Exception) -> Finding:
+    node = function.node
+    column = source.column_of_byte(node.lineno, node.col_offset)
+    return Finding(
+        code=INTERNAL_ERROR,
+        name="internal-error",
+        category=Category.HAZARD,
+        severity=Severity.WARNING,
+        path=source.path,
+        line=node.lineno,
+        column=column,
+        end_line=node.lineno,
+        end_column=column + len("def"),
+        function=function.qualname,
+        message=f"`{function.qualname}` could not be analysed, please report it: {type(error).__name__}: {error}",
+        fix=NoFix("the function was not analysed"),
+    )
+

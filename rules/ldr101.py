@@ -1,0 +1,43 @@
+"""# stream-materialized (LDR101)
+
+## What it does
+Finds a weight stream that is turned into a list, tuple, set or dict, by a call, a comprehension or star-unpacking,
+and read afterwards.
+
+## Why is this bad?
+A stream lends each tensor only until its next step. Once everything has been collected, every tensor but the last
+shows what the producer wrote into its buffer afterwards.
+
+## Example
+    weights = list(weights)
+    for name, tensor in weights:
+        load(name, tensor)
+
+## Use instead
+    for name, tensor in weights:
+        load(name, tensor)
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from loaderlint.linter.findings import Category
+from loaderlint.linter.interpreter.events import Holder, Retention
+from loaderlint.rules.base import Rule, one_line
+
+
+def matches(event: Retention) -> bool:
+    """A holder that was filled from the stream in one go."""
+    return event.holder_kind is Holder.MATERIALIZED and not event.conditional
+
+
+def message(event: Retention) -> str:
+    """Names the expression that collects."""
+    text = one_line(event.kept.unit.text(event.kept.node))
+    if isinstance(event.kept.node, cst.BaseComp):
+        return f"the stream is collected by a comprehension and read after it has moved on: `{text}`"
+    return f"the stream is collected by `{text}` and read after it has moved on"
+
+
+RULE = Rule("LDR101", "stream-materialized", Category.CORRECTNESS, "0.1.0", True, matches, message)

@@ -1,0 +1,39 @@
+"""# borrowed-tensor-in-dict (LDR103)
+
+## What it does
+Finds a streamed tensor, or a view of it, that is put into a dict (by subscript, `setdefault`, `update`, also nested)
+and read after the stream has moved on.
+
+## Why is this bad?
+A weight that waits for its scale, or one half that waits for the other, is overwritten while it waits.
+
+## Example
+    pending[name] = tensor
+    if q_name in pending and kv_name in pending:
+        load(torch.cat([pending.pop(q_name), pending.pop(kv_name)]))
+
+## Use instead
+    pending[name] = tensor.detach().to("cpu", copy=True)
+"""
+
+from __future__ import annotations
+
+from loaderlint.linter.findings import Category
+from loaderlint.linter.interpreter.events import Holder, Retention
+from loaderlint.rules.base import Rule, one_line, tensor_name
+
+
+def matches(event: Retention) -> bool:
+    """A holder with keys."""
+    return event.holder_kind is Holder.DICT and not event.conditional
+
+
+def message(event: Retention) -> str:
+    """Names the tensor and the dict."""
+    return (
+        f"streamed tensor `{tensor_name(event)}` is kept in `{one_line(event.holder)}` "
+        "and read after the stream has moved on"
+    )
+
+
+RULE = Rule("LDR103", "borrowed-tensor-in-dict", Category.CORRECTNESS, "0.1.0", True, matches, message)

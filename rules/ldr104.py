@@ -1,0 +1,36 @@
+"""# borrowed-tensor-on-object (LDR104)
+
+## What it does
+Finds a streamed tensor, or a view of it, that is stored in an attribute or a global variable while the stream moves
+on. What outlives the call is taken to be read later.
+
+## Why is this bad?
+The attribute shows another tensor's data as soon as the producer has written its buffer again.
+
+## Example
+    for name, tensor in weights:
+        if name == "lm_head.weight":
+            self.head = tensor
+
+## Use instead
+    self.head = tensor.detach().to("cpu", copy=True)
+"""
+
+from __future__ import annotations
+
+from loaderlint.linter.findings import Category
+from loaderlint.linter.interpreter.events import Holder, Retention
+from loaderlint.rules.base import Rule, one_line, tensor_name
+
+
+def matches(event: Retention) -> bool:
+    """An attribute or a global."""
+    return event.holder_kind is Holder.OBJECT and not event.conditional
+
+
+def message(event: Retention) -> str:
+    """Names the tensor and the attribute."""
+    return f"streamed tensor `{tensor_name(event)}` is kept in `{one_line(event.holder)}` after the stream has moved on"
+
+
+RULE = Rule("LDR104", "borrowed-tensor-on-object", Category.CORRECTNESS, "0.1.0", True, matches, message)

@@ -1,0 +1,40 @@
+"""# borrowed-tensor-in-variable (LDR105)
+
+## What it does
+Finds a local variable that keeps a streamed tensor, or a view of it, over a step of the stream: the previous item, a
+look-ahead, an embedding kept for a tied head.
+
+## Why is this bad?
+The variable shows what the producer wrote into its buffer afterwards.
+
+## Example
+    for name, tensor in weights:
+        if name == "embed_tokens.weight":
+            embedding = tensor
+    load("lm_head.weight", embedding)
+
+## Use instead
+    embedding = tensor.detach().to("cpu", copy=True)
+"""
+
+from __future__ import annotations
+
+from loaderlint.linter.findings import Category
+from loaderlint.linter.interpreter.events import Holder, Retention
+from loaderlint.rules.base import Rule, one_line, tensor_name
+
+
+def matches(event: Retention) -> bool:
+    """A name of the function itself."""
+    return event.holder_kind is Holder.VARIABLE and not event.conditional
+
+
+def message(event: Retention) -> str:
+    """Names the variable."""
+    holder, tensor = one_line(event.holder), tensor_name(event)
+    if holder == tensor:
+        return f"streamed tensor `{holder}` is read after the stream has moved on"
+    return f"streamed tensor `{tensor}` is kept in variable `{holder}` and read after the stream has moved on"
+
+
+RULE = Rule("LDR105", "borrowed-tensor-in-variable", Category.CORRECTNESS, "0.1.0", True, matches, message)

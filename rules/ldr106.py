@@ -1,0 +1,36 @@
+"""# borrowed-tensor-captured (LDR106)
+
+## What it does
+Finds a streamed tensor among the bound arguments of a `partial` that is called after the stream has moved on.
+
+## Why is this bad?
+The deferred call reads what the producer wrote into its buffer afterwards.
+
+## Example
+    for name, tensor in weights:
+        jobs[name] = partial(load, tensor)
+    for job in jobs.values():
+        job()
+
+## Use instead
+Load in the step, or own the tensor: `partial(load, tensor.detach().to("cpu", copy=True))`.
+"""
+
+from __future__ import annotations
+
+from loaderlint.linter.findings import Category
+from loaderlint.linter.interpreter.events import Holder, Retention
+from loaderlint.rules.base import Rule, one_line
+
+
+def matches(event: Retention) -> bool:
+    """Bound arguments that nothing else keeps."""
+    return event.holder_kind is Holder.CAPTURED and not event.conditional
+
+
+def message(event: Retention) -> str:
+    """Names the expression that captures."""
+    return f"`{one_line(event.holder)}` keeps a streamed tensor and is called after the stream has moved on"
+
+
+RULE = Rule("LDR106", "borrowed-tensor-captured", Category.CORRECTNESS, "0.1.0", False, matches, message)

@@ -1,0 +1,34 @@
+"""# borrowed-tensor-submitted (LDR201)
+
+## What it does
+Finds a streamed tensor, or a view of it, that is handed to an executor and not awaited before the stream moves on.
+
+## Why is this bad?
+The worker may read the tensor after the producer has written its buffer again. Whether it does depends on timing.
+
+## Example
+    for name, tensor in weights:
+        futures.append(executor.submit(load, name, tensor))
+
+## Use instead
+Load in the step: `load(name, tensor)`; or own the tensor before it is submitted.
+"""
+
+from __future__ import annotations
+
+from loaderlint.linter.findings import Category
+from loaderlint.linter.interpreter.events import Holder, Retention
+from loaderlint.rules.base import Rule, tensor_name
+
+
+def matches(event: Retention) -> bool:
+    """Work that may still be running."""
+    return event.holder_kind is Holder.SUBMITTED and not event.conditional
+
+
+def message(event: Retention) -> str:
+    """Names the tensor."""
+    return f"streamed tensor `{tensor_name(event)}` is handed to a worker and the stream moves on without waiting for it"
+
+
+RULE = Rule("LDR201", "borrowed-tensor-submitted", Category.CORRECTNESS, "0.1.0", True, matches, message)

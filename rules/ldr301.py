@@ -1,0 +1,37 @@
+"""# conditional-copy-kept (LDR301)
+
+## What it does
+Finds a kept tensor whose only protection is a copy that may be none: `.to(device)`, `.cpu()`, `.contiguous()`,
+`.float()`, `reshape`, or a helper that copies only tensors with a marker.
+
+## Why is this bad?
+Where device, dtype and layout already fit, these return the borrowed tensor itself.
+
+## Example
+    pending[name] = tensor.to(self.device)
+
+## Use instead
+    pending[name] = tensor.to(self.device, copy=True)
+"""
+
+from __future__ import annotations
+
+from loaderlint.linter.findings import Category
+from loaderlint.linter.interpreter.events import Retention
+from loaderlint.rules.base import Rule, one_line, tensor_name
+
+
+def matches(event: Retention) -> bool:
+    """Any holder, of what may be a copy."""
+    return event.conditional
+
+
+def message(event: Retention) -> str:
+    """Names the tensor expression and its holder."""
+    return (
+        f"`{tensor_name(event)}`, kept in `{one_line(event.holder)}` over a step of the stream, "
+        "is a copy only where something has to change"
+    )
+
+
+RULE = Rule("LDR301", "conditional-copy-kept", Category.HAZARD, "0.1.0", False, matches, message)
