@@ -1,4 +1,4 @@
-"""Puts into the wheel the .pth file that lets LOADERLINT_GUARD reach every process; all else: pyproject.toml."""
+"""Puts the .pth file that lets LOADERLINT_GUARD reach every process into the wheel; see pyproject.toml."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class BuildWithPth(build_py):
             self._pth().write_text(PTH_LINE, encoding="ascii")
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
-        return [*super().get_outputs(include_bytecode), str(self._pth())]
+        pth = [] if self.editable_mode else [str(self._pth())]
+        return [*super().get_outputs(include_bytecode), *pth]
 
     def _pth(self) -> Path:
         return Path(self.build_lib) / PTH_NAME

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from .hook import after_import
+from .hook import after_import, is_awaited
 from .levels import OFF, GuardSettingError, level_from_environment, parse_level
 
 _RUNAI = "runai_model_streamer.safetensors_streamer.safetensors_streamer"
@@ -43,8 +43,9 @@ def activate_from_environment() -> None:
 
 def _refuse_to_stream(error: GuardSettingError) -> None:
     def refuse(module: ModuleType) -> None:
-        raise error
+        raise GuardSettingError(str(error))
 
-    if sys.stderr is not None:
+    # In a virtual environment `site` reads a .pth file twice; the line is for people to read once.
+    if sys.stderr is not None and not is_awaited(_RUNAI):
         print(f"loaderlint guard: {error}", file=sys.stderr, flush=True)
     after_import(_RUNAI, refuse)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .lease import Contract, Lease, new_token, remember
 from .levels import OFF, parse_level
-from .sites import call_site
+from .sites import Site, call_site
 
 if TYPE_CHECKING:
     import torch
@@ -54,60 +54,57 @@ def lend_stream(
 
     Closing early ends no lease: the producer writes nothing more.
     """
-    lender = _Lender(session, contract)
+    import torch
+
+    lender = _Lender(session, contract, call_site(sys._getframe(1)))
     try:
         for item in iterator:
-            name, tensor = _pair(item)
+            if not (isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], torch.Tensor)):
+                raise TypeError(f"the loaderlint guard needs (name, tensor) pairs, not {type(item).__name__}")
+            name, tensor = item
             if is_lent(tensor):
                 tensor = lender.lend(name, tensor)
             del item
             yield name, tensor
             del tensor
-            lender.advance()
+            lender.advance(call_site(sys._getframe(1)))
     finally:
         close = getattr(iterator, "close", None)
         if close is not None:
             close()
 
 
-def _pair(item: object) -> Named:
-    import torch
-
-    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], torch.Tensor):
-        return item
-    raise TypeError(f"the loaderlint guard needs (name, tensor) pairs, the iterator yielded {type(item).__name__}")
-
-
 class _Lender:
     """The leases of one stream."""
 
-    def __init__(self, session: Session, contract: Contract) -> None:
+    def __init__(self, session: Session, contract: Contract, site: Site) -> None:
         self._session = session
         self._backend = session.choice.backend
         self._contract = contract
+        self._guard = session.choice.describe()
+        # Where the stream was last asked for an item: one lease ends there, and the next begins.
+        self._site = site
         self._current: tuple[Lease, torch.Tensor] | None = None
         self._held: set[str] = set()
 
     def lend(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
         """Return what the consumer gets for `tensor`, and begin its lease where it can have one."""
-        if tensor.numel() == 0:
-            return tensor
-        if not self._session.can_lend(tensor):
+        if tensor.numel() == 0 or not self._session.can_lend(tensor):
             return tensor
         lent = self._backend.lend(tensor, self._contract)
         shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
-        site = call_site(sys._getframe(2))
-        guard_text = self._session.choice.describe()
-        self._current = Lease(new_token(), name, shape, dtype, self._contract, guard_text, site), lent
+        lease = Lease(new_token(), name, shape, dtype, self._contract, self._guard, self._site)
+        self._current = lease, lent
         return lent
 
-    def advance(self) -> None:
-        """End the running lease: from here on its tensor is stale."""
+    def advance(self, site: Site) -> None:
+        """End the running lease, as the stream is asked for an item at `site`: its tensor is now stale."""
+        self._site = site
         if self._current is None:
             return
         lease, lent = self._current
         self._current = None
-        lease.advanced = call_site(sys._getframe(2))
+        lease.advanced = site
         remember(lease, lent.untyped_storage(), self._held)
         self._backend.revoke(lent, lease.message())
         if len(self._held) > _GRACE:

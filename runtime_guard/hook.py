@@ -68,3 +68,8 @@ def after_import(name: str, callback: Callback) -> None:
         callback(module)
     elif _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+
+
+def is_awaited(name: str) -> bool:
+    """Whether a callback for that module was given."""
+    return name in _finder.callbacks

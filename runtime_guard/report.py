@@ -62,7 +62,8 @@ _guards: dict[str, None] = {}
 
 def _places(site: Site) -> list[dict[str, object]]:
     return [
-        {"file": place[0], "line": place[1], "function": place[2], "source": source_line(place)} for place in site
+        {"file": file, "line": line, "function": function, "source": source_line((file, line, function))}
+        for file, line, function in site
     ]
 
 
@@ -107,6 +108,13 @@ def record(lease: Lease, read: Site) -> StaleRead:
 def stale_reads() -> list[StaleRead]:
     """Return the stale reads seen in this process so far."""
     return list(_reads.values())
+
+
+def take_stale_reads() -> list[StaleRead]:
+    """Return the stale reads seen so far and forget them: they are the caller's to report."""
+    taken = stale_reads()
+    _reads.clear()
+    return taken
 
 
 class _File:

@@ -1,8 +1,8 @@
 """Sees the errors of stale reads, also those that the loader swallows.
 
-Uncaught errors pass the excepthooks. For the others Python 3.12 and newer tell of every raise at no cost until
-one happens. Older ones have only the trace function, which is not free: it runs from the moment a stream's
-consumer holds more stale tensors than a correct one can, until they are gone.
+Uncaught errors pass the excepthooks. For the others Python 3.12 and newer tell of every raise, at no cost
+until one happens. Older ones have only the trace function, which is not free: it runs from the moment a
+stream's consumer holds more stale tensors than a correct one can, until they are gone.
 """
 
 from __future__ import annotations
@@ -18,39 +18,32 @@ from .reads import observe_raise, observe_uncaught
 from .sites import is_user_file
 
 _TOOL_NAME = "loaderlint"
-_monitored = False
+_installed = False
 
 
 def install() -> None:
     """Begin to watch for errors of stale reads; may be called again."""
-    global _monitored
-    if _monitored:
+    global _installed
+    if _installed:
         return
-    _monitored = True
-    sys.excepthook = _then(sys.excepthook)
-    _install_in_threads()
+    _installed = True
+    _before_hooks()
     if sys.version_info >= (3, 12):
         _monitor_raises()
 
 
-def _then(
-    hook: Callable[[type[BaseException], BaseException, TracebackType | None], object],
-) -> Callable[[type[BaseException], BaseException, TracebackType | None], object]:
-    def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> object:
+def _before_hooks() -> None:
+    of_process, of_threads = sys.excepthook, threading.excepthook
+
+    def excepthook(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
         _mark_shown(error)
-        return hook(kind, error, traceback)
+        of_process(kind, error, where)
 
-    return excepthook
-
-
-def _install_in_threads() -> None:
-    hook = threading.excepthook
-
-    def excepthook(arguments: threading.ExceptHookArgs) -> object:
+    def thread_excepthook(arguments: threading.ExceptHookArgs) -> None:
         _mark_shown(arguments.exc_value)
-        return hook(arguments)
+        of_threads(arguments)
 
-    threading.excepthook = excepthook
+    sys.excepthook, threading.excepthook = excepthook, thread_excepthook
 
 
 def _mark_shown(error: BaseException | None) -> None:

@@ -28,6 +28,8 @@ _LIMIT = "RUNAI_STREAMER_MEMORY_LIMIT"
 _OWNED_ATTRIBUTE = "_loaderlint_owned"
 _PATCHED = "_loaderlint_patched"
 
+_GetTensors = Callable[[Any], Iterator[Named]]
+
 _level = OFF
 
 
@@ -69,7 +71,7 @@ def _remembering_owned(stream_files: Callable[..., None]) -> Callable[..., None]
     return wrapper
 
 
-def _guarding(get_tensors: Callable[[Any], Iterator[Named]], version: str) -> Callable[[Any], Iterator[Named]]:
+def _guarding(get_tensors: _GetTensors, version: str) -> _GetTensors:
     @functools.wraps(get_tensors)
     def wrapper(self: Any) -> Iterator[Named]:
         tensors = get_tensors(self)

@@ -22,8 +22,8 @@ def can_be_lent(tensor: torch.Tensor) -> bool:
 
 def extent(tensor: torch.Tensor) -> int:
     """Return the bytes from the first to the last element of a strided tensor, both included."""
-    if tensor.numel() == 0:
-        return 0
+    if tensor.is_contiguous():
+        return tensor.nbytes
     steps = zip(tensor.shape, tensor.stride(), strict=True)
     return (sum((size - 1) * stride for size, stride in steps) + 1) * tensor.element_size()
 
@@ -31,12 +31,19 @@ def extent(tensor: torch.Tensor) -> int:
 def alias(tensor: torch.Tensor) -> torch.Tensor:
     """Return a tensor over the same memory that has a storage of its own, and the same attributes."""
     storage = torch._C._construct_storage_from_data_pointer(tensor.data_ptr(), tensor.device, extent(tensor))
-    with torch.inference_mode(tensor.is_inference()):
-        twin = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
-        twin.set_(storage, 0, tensor.shape, tensor.stride())
+    if torch.is_inference_mode_enabled() == tensor.is_inference():
+        twin = _over(storage, tensor)
+    else:
+        with torch.inference_mode(tensor.is_inference()):
+            twin = _over(storage, tensor)
     copy_attributes(tensor, twin)
     setattr(storage, _OWNER, tensor)
     return twin
+
+
+def _over(storage: torch.UntypedStorage, like: torch.Tensor) -> torch.Tensor:
+    # The device is named because a loader may run under `torch.device(...)`, which changes the default.
+    return torch.empty(0, dtype=like.dtype, device=like.device).set_(storage, 0, like.shape, like.stride())
 
 
 def copy_attributes(source: torch.Tensor, target: torch.Tensor) -> None:
