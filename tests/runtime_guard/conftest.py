@@ -1,0 +1,79 @@
+"""A real checkpoint, real streamers of several versions, and the guard switched off after each test."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from loaderlint.runtime_guard import activate, report
+
+pytest_plugins = ["pytester"]
+
+_ROOT = Path(__file__).parents[2]
+_UNREACHABLE = ("connection broken", "Failed to establish", "Temporary failure", "Could not fetch URL")
+
+
+def _module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def checkpoint_files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two files with 371 tensors, 20 MiB together: two buffers of the streamer at a limit of 10 MB."""
+    checkpoint = _module(_ROOT / "fixtures" / "checkpoint.py")
+    return checkpoint.write_checkpoint(tmp_path_factory.mktemp("checkpoint"), megabytes=20)
+
+
+@pytest.fixture(scope="session")
+def expected(checkpoint_files: list[Path]) -> dict[str, torch.Tensor]:
+    """The tensors of the checkpoint as safetensors itself loads them."""
+    return {name: tensor for file in checkpoint_files for name, tensor in load_file(file).items()}
+
+
+@pytest.fixture(autouse=True)
+def guard_off_afterwards(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("RUNAI_STREAMER_MEMORY_LIMIT", raising=False)
+    yield
+    activate("off")
+    report.take_stale_reads()
+
+
+def unpacked(cache: Path, version: str) -> Path:
+    """Return a folder with that version of the streamer and nothing else; made once, then found again."""
+    done = cache / "complete"
+    if not done.exists():
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        target = ["--retries", "1", "--no-deps", "--upgrade", "--target", str(cache)]
+        command = [*install, *target, f"runai-model-streamer=={version}"]
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode and any(text in result.stderr for text in _UNREACHABLE):
+            pytest.skip(f"pip reaches no package index to get runai-model-streamer {version} from")
+        assert result.returncode == 0, result.stderr
+        done.touch()
+    return cache
+
+
+@pytest.fixture(scope="session", params=["0.14.0", "0.16.1"])
+def old_streamer(request: pytest.FixtureRequest) -> tuple[str, Path]:
+    """A version of the streamer that always lends, and the folder that holds it."""
+    version = request.param
+    return version, unpacked(request.config.cache.mkdir(f"runai-{version}"), version)
+
+
+@pytest.fixture
+def clean_environment() -> dict[str, str]:
+    """The environment of this process without any setting of the guard or the streamer."""
+    prefixes = ("LOADERLINT_", "RUNAI_", "PYTEST_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
