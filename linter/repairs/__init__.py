@@ -1,0 +1,7 @@
+"""Repairs: from what the interpreter observed to text edits that remove it."""
+
+from __future__ import annotations
+
+from loaderlint.linter.repairs.plan import plan
+
+__all__ = ["plan"]

@@ -45,9 +45,15 @@ def _jumps(loop: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def _leaves(jump: cst.CSTNode, loop: cst.CSTNode, tree: Tree) -> bool:
+    """Whether a `break` or `return` ends `loop`; a `break` in another loop's `else` belongs to the loop around."""
     if isinstance(jump, cst.Return):
         return True
-    return next(node for node in tree.ancestors(jump) if isinstance(node, (cst.For, cst.While))) is loop
+    inner: cst.CSTNode = jump
+    for around in tree.ancestors(jump):
+        if isinstance(around, (cst.For, cst.While)) and around.orelse is not inner:
+            return around is loop
+        inner = around
+    return False
 
 
 def _callee(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
 
-from loaderlint.linter.interpreter.events import Retention
+from loaderlint.linter.interpreter.events import Holder, Retention
 from loaderlint.linter.repairs.names import bound_names, mentioned, target_names
 from loaderlint.linter.repairs.tree import Tree, walk
 
+_WORD = re.compile(r"[^\W\d]\w*")
+_CONTAINERS = (Holder.LIST, Holder.DICT, Holder.MATERIALIZED)
 _LITERALS = (cst.BaseNumber, cst.BaseString)
 _PLAIN = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
 
@@ -28,12 +31,20 @@ def meets_other_tensors(tree: Tree, event: Retention) -> str:
         return "the caller may read it on its device"
     derived = _derived(scope, root)
     fresh = _stream_variables(tree, event) - derived
+    tensors = derived - {root} if event.holder_kind in _CONTAINERS else derived
     for node in walk(scope.body):
-        if isinstance(node, cst.BinaryOperation) and _is_arithmetic_with(node, derived):
+        if isinstance(node, cst.BinaryOperation) and _is_arithmetic_with(node, derived, tensors):
             return f"line {tree.start(node)[0]} computes with it"
         if node is not event.kept.node and _is_mixed(node, derived, fresh):
             return f"line {tree.start(node)[0]} uses it together with tensors that are not kept"
     return ""
+
+
+def computes_with(loop: cst.For) -> bool:
+    """Whether the body of a loop over kept tensors does arithmetic with what the loop hands it."""
+    names = target_names(loop.target)
+    operations = (node for node in walk(loop.body) if isinstance(node, cst.BinaryOperation))
+    return any(_is_arithmetic_with(node, names, names) for node in operations)
 
 
 def _parameters(scope: cst.FunctionDef) -> set[str]:
@@ -66,22 +77,22 @@ def _takes_out(call: cst.Call) -> bool:
 
 
 def _stream_variables(tree: Tree, event: Retention) -> set[str]:
-    """The variables that hold the tensor of the current step: set by the loop or from the kept tensor's names."""
+    """The variables that hold the tensor of the current step."""
     loop = event.borrowed.node
     names = target_names(loop.target) if isinstance(loop, cst.For) else set()
-    tensors = {name for name in _names_in(event.tensor)}
-    return tensors & (names | bound_names(tree.scope(event.kept.node).body))
+    return set(_WORD.findall(event.tensor)) & (names | bound_names(tree.scope(event.kept.node).body))
 
 
-def _names_in(text: str) -> set[str]:
-    return mentioned(cst.parse_expression(f"({text})"))
-
-
-def _is_arithmetic_with(node: cst.BinaryOperation, derived: set[str]) -> bool:
+def _is_arithmetic_with(node: cst.BinaryOperation, derived: set[str], tensors: set[str]) -> bool:
+    """Whether one side is a kept tensor: a variable of `tensors`, or taken out of one of `derived`."""
     sides = (node.left, node.right)
     if any(isinstance(side, _LITERALS) for side in sides):
         return False
-    return any(isinstance(side, _PLAIN) and _root(side) in derived for side in sides)
+    return any(
+        side.value in tensors if isinstance(side, cst.Name) else _root(side) in derived
+        for side in sides
+        if isinstance(side, _PLAIN)
+    )
 
 
 def _root(node: cst.CSTNode) -> str:

@@ -25,13 +25,13 @@ def own(tree: Tree, events: Sequence[Retention]) -> Fix:
     on_device = meets_other_tensors(tree, first)
     method = CLONE if on_device else HOST_COPY
     edits = [edit for event in events for edit in _owned(tree, event, method)]
-    whole = not on_device and any(_may_hold_everything(tree, event) for event in events)
+    whole = any(_may_hold_everything(tree, event) for event in events)
+    title = f"clone `{first.tensor}`" if on_device else f"own `{first.tensor}` on the host"
+    title += f" before `{first.holder}` keeps it"
     if on_device:
-        title = f"clone `{first.tensor}` before `{first.holder}` keeps it: {on_device}"
-    elif whole:
-        title = f"own all that `{first.holder}` keeps, on the host: this may hold the whole checkpoint in host memory"
-    else:
-        title = f"own `{first.tensor}` on the host before `{first.holder}` keeps it"
+        title += f": {on_device}"
+    if whole:
+        title += f"; this may hold the whole checkpoint in {'device' if on_device else 'host'} memory"
     applicability = Applicability.UNSAFE if whole else Applicability.SAFE
     return Fix(applicability, title, tuple(dict.fromkeys(edits)))
 
@@ -135,8 +135,17 @@ def _may_hold_everything(tree: Tree, event: Retention) -> bool:
         return True
     if event.holder_kind is not Holder.DICT:
         return False
+    if any(_is_removal(tree, use) for use in tree.names.get(event.holder, ())):
+        return False
     scope = tree.scope(event.kept.node)
     for around in tree.ancestors(event.kept.node):
         if around is scope or isinstance(around, cst.If):
             return around is scope
     return False
+
+
+def _is_removal(tree: Tree, use: cst.Name) -> bool:
+    parent = tree.parent(use)
+    if isinstance(parent, cst.Attribute):
+        return parent.attr.value in ("pop", "popitem", "clear")
+    return isinstance(tree.parent(parent), cst.Del)

@@ -9,15 +9,16 @@ import libcst as cst
 from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.repairs.callees import Functions, Reading, reading_of
-from loaderlint.linter.repairs.collected import CollectedList, collected_list, without_beginning
+from loaderlint.linter.repairs.collected import CollectedList, without_beginning
 from loaderlint.linter.repairs.consumer import Consumer, only_consumer
 from loaderlint.linter.repairs.edit import insert, replace
 from loaderlint.linter.repairs.generator import generator_edits
+from loaderlint.linter.repairs.mixing import computes_with
 from loaderlint.linter.repairs.moving import Move, check_move
 from loaderlint.linter.repairs.names import bound_names, mentioned
 from loaderlint.linter.repairs.own import own_on_host
 from loaderlint.linter.repairs.purity import is_pure
-from loaderlint.linter.repairs.tree import Refused, Tree
+from loaderlint.linter.repairs.tree import Refused, Tree, walk
 
 
 def stream_loop(tree: Tree, event: Retention) -> cst.For:
@@ -34,14 +35,15 @@ def stream_loop(tree: Tree, event: Retention) -> cst.For:
     return loops[-1]
 
 
-def partition(tree: Tree, loop: cst.For, lists: Mapping[str, Sequence[Retention]], functions: Functions) -> Fix:
-    """The repair of all lists that `loop` fills, by name. Raises `Refused` where none of them can be streamed."""
-    collected = [collected_list(tree, name, loop) for name in lists]
-    unread = [one.name for one in collected if not one.reads]
-    if unread:
-        raise Refused(f"`{unread[0]}` is not read in this function")
-    streamed = min(collected, key=lambda one: tree.start(one.reads[0]))
-    owned = [one for one in collected if one is not streamed]
+def partition(
+    tree: Tree, loop: cst.For, lists: Mapping[CollectedList, Sequence[Retention]], functions: Functions
+) -> Fix:
+    """The repair of all lists that `loop` fills. Raises `Refused` where the first one cannot be streamed."""
+    read = [one for one in lists if one.reads]
+    if not read:
+        raise Refused("the lists are not read in this function")
+    streamed = min(read, key=lambda one: tree.start(one.reads[0]))
+    owned = [one for one in lists if one is not streamed]
     consumer = only_consumer(tree, streamed.name, streamed.reads, tree.scope(loop))
     move = check_move(tree, loop, consumer, {one.name for one in owned}, streamed.appends)
     reading = reading_of(tree, consumer, functions)
@@ -49,7 +51,7 @@ def partition(tree: Tree, loop: cst.For, lists: Mapping[str, Sequence[Retention]
     if drain and not _can_follow(consumer):
         raise Refused(f"`{streamed.name}` may be left unread by the statement that ends the function")
     edits = [without_beginning(tree, streamed)]
-    for event in (event for one in owned for event in lists[one.name]):
+    for event in (event for one in owned for event in lists[one]):
         edits += own_on_host(tree, event)
     generator = f"stream_{streamed.name}"
     edits += generator_edits(tree, loop, streamed, _unused(tree, generator), move.carried)
@@ -66,7 +68,9 @@ def _place(edit: Edit) -> tuple[int, int]:
 def _can_follow(consumer: Consumer) -> bool:
     if consumer.returns or isinstance(consumer.statement, cst.SimpleStatementSuite):
         return False
-    return consumer.call is not None or not any(isinstance(node, cst.Return) for node in _walk(consumer))
+    if consumer.call is not None:
+        return True
+    return not any(isinstance(node, cst.Return) for node in walk(consumer.statement, skip=(cst.FunctionDef,)))
 
 
 def _unused(tree: Tree, name: str) -> str:
@@ -101,7 +105,14 @@ def _unobservable(
         and not move.carried
         and is_pure(loop, appends)
         and not used & mentioned(consumer.statement) - {streamed.name}
+        and not any(_computed_with(tree, use) for one in owned for use in one.reads)
     )
+
+
+def _computed_with(tree: Tree, use: cst.Name) -> bool:
+    """Whether arithmetic waits for the tensors of an owned list, so that their device may matter."""
+    loop = tree.parent(use)
+    return isinstance(loop, cst.For) and computes_with(loop)
 
 
 def _title(tree: Tree, streamed: CollectedList, owned: Sequence[CollectedList], consumer: Consumer) -> str:

@@ -1,0 +1,139 @@
+"""A whole stream put into a collection: iterate the stream itself instead."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from loaderlint.linter.findings import Applicability, Edit, Fix
+from loaderlint.linter.interpreter.events import Retention
+from loaderlint.linter.repairs.callees import Functions, reading_of
+from loaderlint.linter.repairs.consumer import Consumer, consumer_of, only_consumer
+from loaderlint.linter.repairs.edit import between, delete_line, replace
+from loaderlint.linter.repairs.names import bound_names, mentioned, target_names
+from loaderlint.linter.repairs.own import HOST_COPY
+from loaderlint.linter.repairs.purity import is_pure_expression
+from loaderlint.linter.repairs.tree import Refused, Tree
+
+_COLLECTIONS = ("list", "tuple")
+_LAYERS = (cst.Assign, cst.AnnAssign)
+
+
+def iterate_lazily(tree: Tree, event: Retention, functions: Functions) -> Fix:
+    """Drop a `list(...)`, or make a list comprehension a generator expression. Raises `Refused`."""
+    node = event.kept.node
+    source = _source(tree, node)
+    assignment = tree.parent(node)
+    scope = tree.scope(node)
+    if isinstance(assignment, _LAYERS):
+        name = _single_target(tree, assignment)
+        uses = [use for use in tree.names[name] if tree.start(use) > tree.end(node)]
+        consumer = only_consumer(tree, name, uses, scope)
+        _refuse_other_paths(tree, assignment, consumer)
+    else:
+        consumer, name = consumer_of(tree, node, scope), ""
+    needed = mentioned(node) - (target_names(node.for_in.target) if isinstance(node, cst.ListComp) else set())
+    _refuse_meanwhile(tree, node, consumer, needed - {name}, mentioned(source) - {name})
+    safe = reading_of(tree, consumer, functions).once and (source is not node or _is_plain(node))
+    applicability = Applicability.SAFE if safe else Applicability.UNSAFE
+    return Fix(applicability, *_lazy(tree, node, source, assignment))
+
+
+def _source(tree: Tree, node: cst.CSTNode) -> cst.BaseExpression:
+    """What is iterated instead of `node`: the argument of `list(...)`, or `node` as a generator expression."""
+    if isinstance(node, cst.ListComp):
+        if node.for_in.asynchronous:
+            raise Refused("an asynchronous comprehension is not rewritten")
+        return node
+    name = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) else ""
+    if name in _COLLECTIONS and len(node.args) == 1 and not node.args[0].star:
+        return node.args[0].value
+    if name == "sorted":
+        raise Refused("`sorted(...)` needs the whole stream, and its order may matter")
+    if isinstance(node, (cst.Tuple, cst.List)):
+        raise Refused("star-unpacking reads the whole stream; chain the parts with `itertools.chain` instead")
+    raise Refused(f"`{name or type(node).__name__}` builds a collection that is looked up, not only iterated")
+
+
+def _single_target(tree: Tree, assignment: cst.Assign | cst.AnnAssign) -> str:
+    targets = [assignment.target] if isinstance(assignment, cst.AnnAssign) else [t.target for t in assignment.targets]
+    if len(targets) != 1 or not isinstance(targets[0], cst.Name):
+        raise Refused(f"`{tree.text(assignment)}` keeps the collection in more than a plain variable")
+    if any(isinstance(around, (cst.For, cst.While)) for around in tree.ancestors(assignment)):
+        raise Refused("the collection is made inside a loop")
+    return targets[0].value
+
+
+def _refuse_other_paths(tree: Tree, assignment: cst.CSTNode, consumer: Consumer) -> None:
+    """The stream must still be open where it is consumed, so both stand in one block, or the consumer deeper."""
+    block = tree.parent(tree.statement(assignment))
+    if not tree.inside(consumer.statement, block):
+        raise Refused(f"line {tree.start(consumer.statement)[0]} reads the collection outside the block that makes it")
+
+
+def _refuse_meanwhile(
+    tree: Tree, node: cst.CSTNode, consumer: Consumer, needed: set[str], stream: set[str]
+) -> None:
+    """What is now computed later must not have changed by then, and nobody else may use the stream."""
+    made, used = tree.statement(node), consumer.statement
+    for name in stream:
+        for use in tree.names.get(name, ()):
+            if tree.start(use) > tree.end(node):
+                raise Refused(f"`{name}` is used again in line {tree.start(use)[0]}")
+    for name in needed:
+        for use in tree.names.get(name, ()):
+            after = tree.end(made) < tree.start(use) < tree.end(used)
+            if after and name in bound_names(tree.statement(use)):
+                raise Refused(f"`{name}` is set again in line {tree.start(use)[0]}, before the stream is read")
+
+
+def _is_plain(node: cst.ListComp) -> bool:
+    """Whether nothing can tell that elements and conditions are now computed one by one."""
+    conditions = [condition.test for condition in node.for_in.ifs]
+    return node.for_in.inner_for_in is None and is_pure_expression(node.elt, *conditions)
+
+
+def _lazy(
+    tree: Tree, node: cst.BaseExpression, source: cst.BaseExpression, assignment: cst.CSTNode
+) -> tuple[str, tuple[Edit, ...]]:
+    if isinstance(node, cst.ListComp):
+        return "make the list comprehension a generator expression", tuple(_generator_expression(tree, node))
+    title = f"iterate `{tree.text(source)}` without `{tree.text(node.func)}(...)`"
+    line = tree.statement(node)
+    alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+    if isinstance(assignment, cst.Assign) and tree.text(assignment.targets[0].target) == tree.text(source):
+        if not alone or len(tree.parent(line).body) == 1:
+            raise Refused(f"`{tree.text(assignment)}` cannot simply be removed")
+        return title, (delete_line(tree, line),)
+    text = tree.text(source)
+    if isinstance(source, cst.GeneratorExp) and not source.lpar:
+        text = f"({text})"
+    return title, (replace(tree, node, text),)
+
+
+def _generator_expression(tree: Tree, node: cst.ListComp) -> list[Edit]:
+    line, column, last_line, last_column = tree.unit.range(node)
+    argument = tree.parent(node)
+    call = tree.parent(argument) if isinstance(argument, cst.Arg) else None
+    sole = isinstance(call, cst.Call) and len(call.args) == 1 and not isinstance(argument.comma, cst.Comma)
+    left, right = ("", "") if sole and not node.lpar and argument.keyword is None else ("(", ")")
+    return [
+        between((line, column), (line, column + 1), left),
+        between((last_line, last_column - 1), (last_line, last_column), right),
+    ]
+
+
+def own_whole_stream(tree: Tree, event: Retention) -> Fix:
+    """The last resort for a collection that is really needed: every tensor in it owned. Raises `Refused`."""
+    call = event.kept.node
+    kind = call.func.value if isinstance(call, cst.Call) and isinstance(call.func, cst.Name) else ""
+    if kind not in ("list", "tuple", "dict") or len(call.args) != 1 or not isinstance(call.args[0].value, cst.Name):
+        raise Refused(f"`{tree.text(call)}` has no place where its tensors could be owned")
+    stream = tree.text(call.args[0].value)
+    each = f"for name, tensor in {stream}"
+    text = {
+        "list": f"[(name, tensor{HOST_COPY}) {each}]",
+        "tuple": f"tuple((name, tensor{HOST_COPY}) {each})",
+        "dict": f"{{name: tensor{HOST_COPY} {each}}}",
+    }[kind]
+    title = f"own every tensor of `{stream}`: this holds the whole checkpoint in host memory"
+    return Fix(Applicability.UNSAFE, title, (replace(tree, call, text),))

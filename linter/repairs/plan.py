@@ -1,0 +1,100 @@
+"""Which repair each retention of a function gets: one for all that share a holder, or the reason for none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+
+import libcst as cst
+
+from loaderlint.linter.findings import Fix, NoFix
+from loaderlint.linter.interpreter.events import Holder, Retention
+from loaderlint.linter.repairs.callees import Functions
+from loaderlint.linter.repairs.collected import CollectedList, collected_list
+from loaderlint.linter.repairs.materialized import iterate_lazily, own_whole_stream
+from loaderlint.linter.repairs.own import own
+from loaderlint.linter.repairs.partition import partition, stream_loop
+from loaderlint.linter.repairs.submit import call_in_line
+from loaderlint.linter.repairs.tree import Refused, Tree
+
+Repair = Fix | NoFix
+Strategy = Callable[[], Fix]
+
+_TOO_DEEP = NoFix("an expression of this function is nested too deeply to be rewritten")
+
+
+def plan(events: Sequence[Retention], functions: Functions | None = None) -> dict[Retention, Repair]:
+    """The repair of each of `events`, which are all the retentions of one function slice.
+
+    `functions` are the functions of the same file by qualified name. A callee found there is read, to see whether it
+    is content with an iterator; of any other callee that is not known, so its repair is unsafe.
+    """
+    try:
+        return _plan(events, functions or {}) if events else {}
+    except RecursionError:
+        return dict.fromkeys(events, _TOO_DEEP)
+
+
+def _plan(events: Sequence[Retention], functions: Functions) -> dict[Retention, Repair]:
+    tree = Tree(events[0].kept.unit)
+    repairs: dict[Retention, Repair] = {}
+    holders = _by_holder(tree, events)
+    for loop, lists in _by_loop(tree, holders).items():
+        fix = _first_that_fits(partial(partition, tree, loop, lists, functions))
+        if isinstance(fix, Fix):
+            repairs.update(dict.fromkeys((event for those in lists.values() for event in those), fix))
+    for those in holders.values():
+        if those[0] not in repairs:
+            repairs.update(dict.fromkeys(those, _first_that_fits(*_strategies(tree, those, functions))))
+    return repairs
+
+
+def _by_holder(tree: Tree, events: Sequence[Retention]) -> dict[tuple[cst.CSTNode, str], list[Retention]]:
+    """The events of each holder. What is kept by the expression itself is a holder of its own."""
+    holders: dict[tuple[cst.CSTNode, str], list[Retention]] = {}
+    for event in events:
+        alone = event.holder_kind in (Holder.MATERIALIZED, Holder.SUBMITTED)
+        key = (event.kept.node if alone else tree.scope(event.kept.node), "" if alone else event.holder)
+        holders.setdefault(key, []).append(event)
+    return holders
+
+
+def _by_loop(
+    tree: Tree, holders: Mapping[tuple[cst.CSTNode, str], Sequence[Retention]]
+) -> dict[cst.For, dict[CollectedList, Sequence[Retention]]]:
+    """The local lists that each loop over a stream fills, with the events of each."""
+    loops: dict[cst.For, dict[CollectedList, Sequence[Retention]]] = {}
+    for (_, holder), events in holders.items():
+        if events[0].holder_kind is Holder.LIST:
+            with suppress(Refused):
+                loop = stream_loop(tree, events[0])
+                loops.setdefault(loop, {})[collected_list(tree, holder, loop)] = events
+    return {loop: lists for loop, lists in loops.items() if lists}
+
+
+def _strategies(tree: Tree, events: Sequence[Retention], functions: Functions) -> list[Strategy]:
+    first, keep = events[0], partial(own, tree, events)
+    if first.holder_kind is Holder.SUBMITTED:
+        return [partial(call_in_line, tree, first), keep]
+    if first.holder_kind is Holder.TEED:
+        return [partial(_refuse_tee, tree, first)]
+    if first.holder_kind is Holder.MATERIALIZED:
+        last = partial(own_whole_stream, tree, first) if isinstance(first.kept.node, cst.Call) else keep
+        return [partial(iterate_lazily, tree, first, functions), last]
+    return [keep]
+
+
+def _refuse_tee(tree: Tree, event: Retention) -> Fix:
+    raise Refused(f"`{tree.text(event.kept.node)}` buffers what one side has not read; read the stream once instead")
+
+
+def _first_that_fits(*strategies: Strategy) -> Repair:
+    """The first strategy's repair that is possible, or the reason why the first one is not."""
+    reasons = []
+    for strategy in strategies:
+        try:
+            return strategy()
+        except Refused as refusal:
+            reasons.append(str(refusal))
+    return NoFix(reasons[0])
