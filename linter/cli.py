@@ -20,8 +20,8 @@ _HELP = """Find weight-loading code that keeps a streamed tensor after its strea
 
 Fast checkpoint streamers hand out views of a buffer that they write again. A loader that collects such
 tensors (list(weights), pending[name] = w, executor.submit(load, w)) reads other data later: nothing
-raises, and the model is silently wrong. loaderlint reads the code, without running it, and shows for each such
-place the way from the tensor to the stale read.
+raises, and the model is silently wrong. loaderlint reads the code, without running it, and shows for each
+such place the way from the tensor to the stale read.
 
 PATH is a file or a directory; without one the current directory is checked, and "-" is standard input.
 In directories all .py files are checked, except what git ignores and folders such as .venv or build.
@@ -58,7 +58,9 @@ class _Check(click.Command):
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--fix", "do_fix", is_flag=True, help="Repair in place what gives the same results everywhere.")
-@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also repairs that you should review.")
+@click.option(
+    "--unsafe-fixes", is_flag=True, help="With --fix or --diff: also repairs that you should review."
+)
 @click.option("--diff", "do_diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.option(
     "--output-format",
@@ -125,7 +127,7 @@ def _print_findings(report: Report, output_format: str) -> None:
 def _print_summary(
     report: Report, run: FixRun | None, allowed: frozenset[Applicability], written: bool
 ) -> None:
-    """Everything but findings and diffs goes to standard error, so that standard output can be read by programs."""
+    """Everything but findings and diffs goes to standard error: programs can read standard output."""
     for error in [*report.errors, *(run.withdrawn if run else ())]:
         click.echo(render_error(error), err=True)
     if run:

@@ -1,4 +1,4 @@
-"""Unified diffs in bytes, so that `git apply` and `patch` take them whatever a file's encoding and line ends."""
+"""Unified diffs in bytes: `git apply` and `patch` take them whatever a file's encoding and line ends."""
 
 from __future__ import annotations
 

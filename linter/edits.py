@@ -51,12 +51,16 @@ def apply(source: SourceFile, edits: Sequence[Edit]) -> str:
     Edits that insert at one place are applied in the order given. Raises `EditError` where edits overlap.
     """
     text = source.text
-    placed = sorted(((span(source, edit), edit) for edit in edits), key=lambda pair: (pair[0].start, pair[0].end))
+    placed = sorted(
+        ((span(source, edit), edit) for edit in edits), key=lambda pair: (pair[0].start, pair[0].end)
+    )
     for (before, _), (after, edit) in zip(placed, placed[1:]):
         if before.overlaps(after):
             raise EditError(f"two edits of one repair overlap at line {edit.line}")
     for where, edit in reversed(placed):
-        text = text[: where.start] + _LINE_END.sub(source.newline_at(edit.line), edit.text) + text[where.end :]
+        text = (
+            text[: where.start] + _LINE_END.sub(source.newline_at(edit.line), edit.text) + text[where.end :]
+        )
     return text
 
 

@@ -17,7 +17,7 @@ SAFE_AND_UNSAFE = frozenset({Applicability.SAFE, Applicability.UNSAFE})
 
 @dataclass
 class FixRun:
-    """What was, or would be, repaired. `withdrawn` are repairs that turned out not to help, each with its reason."""
+    """What was, or would be, repaired. `withdrawn` are repairs that did not help, each with its reason."""
 
     findings: int = 0
     files: int = 0
@@ -37,7 +37,7 @@ def preview(report: Report, allowed: frozenset[Applicability]) -> FixRun:
 
 
 def fix(report: Report, allowed: frozenset[Applicability]) -> FixRun:
-    """Repair and write the files. The report then holds what is left, and the files that could not be written."""
+    """Repair and write the files. The report then holds what is left, and what could not be written."""
     run = FixRun()
     left: list[Finding] = []
     for path, findings in _by_path(report).items():

@@ -14,9 +14,10 @@ from loaderlint.linter.reading.source import SourceError, SourceFile
 Check = Callable[[SourceFile], list[Finding]]
 """Gives a file's findings; raises `SourceError` for a file that is not Python."""
 
-# A round applies all repairs that do not meet, so a file needs few. The bound stops repairs that undo each other.
+# A round applies all repairs that do not meet, so a file needs few. The bound ends those that undo another.
 _SPARE_ROUNDS = 10
 
+# A message may name lines, and edits move these.
 _DIGITS = re.compile(r"\d+")
 
 
@@ -47,11 +48,13 @@ class _Refused(Exception):
     """A round whose result is not taken, with the reason."""
 
 
-def repair(source: SourceFile, findings: Sequence[Finding], allowed: frozenset[Applicability], check: Check) -> Repair:
+def repair(
+    source: SourceFile, findings: Sequence[Finding], allowed: frozenset[Applicability], check: Check
+) -> Repair:
     """Apply the `allowed` repairs of `findings` to the file's text; nothing is written.
 
-    A repair counts only if the file still parses and can be encoded, and a new check no longer reports what it was
-    for. Otherwise it is withdrawn, with the reason, and its findings stay.
+    A repair counts only if the file still parses and can be encoded, and a new check no longer reports what
+    it was for. Otherwise it is withdrawn, with the reason, and its findings stay.
     """
     result = Repair(source, list(findings))
     given_up: set[tuple[str, ...]] = set()
@@ -71,7 +74,9 @@ def repair(source: SourceFile, findings: Sequence[Finding], allowed: frozenset[A
         else:
             result.repaired += sum(len(one.findings) for one in batch)
     else:
-        result.withdrawn.append(FileError(source.path, 0, "repairs undo each other; finish this file by hand"))
+        result.withdrawn.append(
+            FileError(source.path, 0, "repairs undo each other; finish this file by hand")
+        )
     return result
 
 
@@ -84,7 +89,7 @@ def _candidates(findings: Iterable[Finding], allowed: frozenset[Applicability]) 
 
 
 def _apart(source: SourceFile, candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """The first candidate and every later one that meets none chosen before it; the others wait for a round."""
+    """The first candidate and each later one that meets none chosen before; the others wait for a round."""
     chosen: list[_Candidate] = []
     taken: list[Span] = []
     for candidate in candidates:

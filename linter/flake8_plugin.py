@@ -1,4 +1,4 @@
-"""loaderlint as a flake8 plugin: the codes LDR. Most files hold no loader; for those nothing more is imported."""
+"""loaderlint as a flake8 plugin: the codes LDR. Most files hold no loader; they cost no further import."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from loaderlint.linter.reading.sieve import may_handle_weights
 
 
 class Flake8Plugin:
-    """What flake8 creates for each file. It silences `# noqa` lines itself, so all findings are given to it."""
+    """What flake8 creates for each file. It reads `# noqa` comments itself, so it is given all findings."""
 
     name = "loaderlint"
     version = version("loaderlint")
@@ -22,7 +22,7 @@ class Flake8Plugin:
         self._lines = lines
 
     def run(self) -> Iterator[tuple[int, int, str, type[Flake8Plugin]]]:
-        """Yield (line from 1, column from 0, text, plugin); a failure of ours becomes an LDR900, never an exception."""
+        """Yield (line from 1, column from 0, text, plugin). A failure of ours becomes an LDR900."""
         try:
             findings = self._findings()
         except Exception as error:  # flake8 would end the whole run.

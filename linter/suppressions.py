@@ -1,7 +1,8 @@
 """`# noqa` comments, read as flake8 reads them, so that both ways to run loaderlint agree.
 
-`# noqa` silences every finding of its line, `# noqa: LDR102, LDR2` those codes and whatever starts with them. The
-line is the one that the finding names; lines joined by a backslash or by a string over several lines are one.
+`# noqa` silences every finding of its line, `# noqa: LDR102, LDR2` those codes and whatever starts with them.
+The line is the one that the finding names; lines joined by a backslash or by a string over several lines are
+one.
 """
 
 from __future__ import annotations

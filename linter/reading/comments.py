@@ -39,7 +39,7 @@ def comments(source: SourceFile) -> Iterator[Comment]:
 
 
 def _tokens(source: SourceFile) -> Iterator[tokenize.TokenInfo]:
-    # Line ends are unified: older tokenizers do not take a lone "\r" for one. Lines and columns stay the same.
+    # Line ends are unified: older tokenizers do not know a lone "\r". Lines and columns stay the same.
     lines = (line.rstrip("\r\n") + "\n" for line in source.lines)
     try:
         yield from tokenize.generate_tokens(lambda: next(lines, ""))

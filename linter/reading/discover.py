@@ -13,7 +13,7 @@ from loaderlint.linter.findings import FileError
 from loaderlint.linter.reading.ignores import GitIgnores, ignores_above
 from loaderlint.linter.reading.source import STANDARD_INPUT
 
-# Directories that hold tools' data, caches or other people's code. Named on the command line they are checked.
+# Directories that hold tools' data, caches or other people's code. Named by the user they are checked.
 EXCLUDED_DIRECTORIES = frozenset(
     {".git", ".hg", ".svn", ".eggs", ".nox", ".tox", ".venv", "__pycache__", "node_modules", "site-packages"}
 )
@@ -24,7 +24,7 @@ BUILD_DIRECTORIES = frozenset({"build", "dist"})
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The files to check, sorted, each real file once; those named one by one; and the paths that led to none."""
+    """The files to check, sorted, each real file once; those named one by one; the paths that led to none."""
 
     files: tuple[str, ...]
     named: frozenset[str]
@@ -58,7 +58,7 @@ def discover(paths: Sequence[str]) -> Discovery:
 
 
 def _files_behind(path: str, errors: list[FileError]) -> list[tuple[str, str]]:
-    """Pairs of real path and shown path for one path of the command line. Raises `OSError` if there is none."""
+    """Pairs of real path and shown path for one path as given. Raises `OSError` if there is none."""
     if path == STANDARD_INPUT:
         return [(path, path)]
     if not stat.S_ISDIR(os.stat(path).st_mode):
@@ -106,7 +106,9 @@ def _entries(folder: _Folder, errors: list[FileError]) -> list[os.DirEntry[str]]
         with os.scandir(folder.real) as entries:
             return list(entries)
     except OSError as error:
-        errors.append(FileError(folder.shown or ".", 0, f"cannot read this directory: {error.strerror or error}"))
+        errors.append(
+            FileError(folder.shown or ".", 0, f"cannot read this directory: {error.strerror or error}")
+        )
         return []
 
 

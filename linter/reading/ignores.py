@@ -10,7 +10,7 @@ from pathspec import GitIgnoreSpec
 
 @dataclass(frozen=True, slots=True)
 class GitIgnores:
-    """The ignore files in force in one directory, the outermost first; each with the directory it speaks of."""
+    """The ignore files in force in one directory, the outermost first, each with its own directory."""
 
     specs: tuple[tuple[Path, GitIgnoreSpec], ...] = ()
 
@@ -32,8 +32,8 @@ class GitIgnores:
 def ignores_above(directory: Path) -> GitIgnores:
     """The ignores that a repository's outer folders impose on `directory` (absolute).
 
-    There are none outside a repository, and none where the directory itself is ignored: whoever names an ignored
-    directory wants it checked.
+    There are none outside a repository, and none where the directory itself is ignored: whoever names an
+    ignored directory wants it checked.
     """
     repository = next((folder for folder in directory.parents if (folder / ".git").exists()), None)
     ignores = GitIgnores()
@@ -62,7 +62,7 @@ def _specs_of(directory: Path) -> list[GitIgnoreSpec]:
 
 
 def _is_pattern(line: str) -> bool:
-    """Whether the line is a pattern that can be read; git skips comments, blank lines and broken patterns alike."""
+    """Whether the line is a pattern that can be read; git skips comments, blank lines and broken patterns."""
     if not line.strip() or line.startswith("#"):
         return False
     try:

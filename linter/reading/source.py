@@ -1,7 +1,7 @@
 """Python files as bytes and text: exact enough to write an edited file back with nothing else changed.
 
-Lines are those of Python's own tokenizer: they end at "\\n", "\\r\\n" or "\\r", and at nothing else. (`str.splitlines`
-also splits at form feeds and some Unicode characters, so it must not be used on source code.)
+Lines are those of Python's own tokenizer: they end at "\\n", "\\r\\n" or "\\r", and at nothing else.
+(`str.splitlines` also splits at form feeds and some Unicode characters: it must not be used on source code.)
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class SourceFile:
     def offset(self, line: int, column: int) -> int:
         """The offset in `text` of a place; line and column count from 1, the column in characters.
 
-        A column may lie just behind the line's last character, not behind its line end. Raises `ValueError` for a
-        place that the text does not have.
+        A column may lie just behind the line's last character, not behind its line end. Raises `ValueError`
+        for a place that the text does not have.
         """
         if not 1 <= line <= len(self.starts):
             raise ValueError(f"{self.path} has no line {line}")
@@ -80,7 +80,7 @@ class SourceFile:
         return line, offset - self.starts[line - 1] + 1
 
     def column_of_byte(self, line: int, byte_offset: int) -> int:
-        """The column (from 1, in characters) of an `ast` node's `col_offset`, which counts UTF-8 bytes from 0."""
+        """The column (from 1, in characters) of an `ast` node's `col_offset` (from 0, in UTF-8 bytes)."""
         text = self.lines[line - 1]
         if text.isascii():
             return byte_offset + 1
@@ -133,7 +133,9 @@ def source_from_bytes(path: str, raw: bytes) -> SourceFile:
     """Decode a file's bytes as Python would (PEP 263). Raises `SourceError` where it would not."""
     null = raw.find(b"\0")
     if null >= 0:
-        raise SourceError(path, _line_of(raw, null), "null byte: this is a binary file or UTF-16, not Python source")
+        raise SourceError(
+            path, _line_of(raw, null), "null byte: this is a binary file or UTF-16, not Python source"
+        )
     try:
         encoding = _encoding_of(path, raw)
         text = raw.decode(encoding)
@@ -147,7 +149,7 @@ def source_from_bytes(path: str, raw: bytes) -> SourceFile:
 
 
 def _encoding_of(path: str, raw: bytes) -> str:
-    """The encoding by byte order mark, declaration or default. Raises `UnicodeDecodeError` or `SourceError`."""
+    """The encoding by mark, declaration or default. Raises `UnicodeDecodeError` or `SourceError`."""
     head = (match.group() for match in _LINE_BYTES.finditer(raw))
     try:
         return tokenize.detect_encoding(lambda: next(head))[0]

@@ -9,7 +9,7 @@ _TAB = 4
 
 
 class Excerpts:
-    """Looks up source lines: in the checked files as they were read, and in others that a finding points to."""
+    """Looks up source lines: in the checked files as they were read, and in others that findings point to."""
 
     def __init__(self, sources: dict[str, SourceFile]) -> None:
         self._sources: dict[str, SourceFile | None] = dict(sources)

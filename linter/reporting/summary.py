@@ -23,7 +23,8 @@ def offer(findings: Sequence[Finding], offered: frozenset[Applicability]) -> Ite
     if safe and Applicability.SAFE not in offered:
         yield f"--fix can repair {safe} of them"
     if unsafe and Applicability.UNSAFE not in offered:
-        yield f"--fix --unsafe-fixes can repair {unsafe}{' more' if safe else ''}; look at --diff --unsafe-fixes first"
+        more = " more" if safe else ""
+        yield f"--fix --unsafe-fixes can repair {unsafe}{more}; look at --diff --unsafe-fixes first"
 
 
 def repaired(findings: int, files: int, written: bool) -> str:

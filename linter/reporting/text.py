@@ -14,7 +14,7 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 
 def render_finding(finding: Finding, excerpts: Excerpts) -> str:
-    """The finding as several lines, without a last line end; styled, for `click.echo` to strip where needed."""
+    """The finding as several lines, without a last line end; styled: `click.echo` strips it where needed."""
     place = click.style(f"{printable(finding.path)}:{finding.line}:{finding.column}", bold=True)
     code = click.style(finding.code, fg=_COLOURS[finding.severity], bold=True)
     lines = [f"{place} {code} {printable(finding.message)}", *_steps(finding, excerpts)]
@@ -26,7 +26,8 @@ def render_finding(finding: Finding, excerpts: Excerpts) -> str:
 def render_error(error: FileError) -> str:
     """One line that says which file could not be checked, where, and why."""
     place = f"{error.path}:{error.line}" if error.line else error.path
-    return f"{click.style(printable(place), bold=True)}: {click.style('error', fg='red')}: {printable(error.message)}"
+    shown = click.style(printable(place), bold=True)
+    return f"{shown}: {click.style('error', fg='red')}: {printable(error.message)}"
 
 
 def _steps(finding: Finding, excerpts: Excerpts) -> Iterator[str]:
@@ -47,5 +48,7 @@ def _label(step: Step, path: str) -> str:
 
 def _remedy(finding: Finding) -> str:
     if isinstance(finding.fix, Fix):
-        return click.style(f"fix ({finding.fix.applicability.value}): {printable(finding.fix.title)}", fg="green")
+        return click.style(
+            f"fix ({finding.fix.applicability.value}): {printable(finding.fix.title)}", fg="green"
+        )
     return f"no fix: {printable(finding.fix.reason)}"

@@ -13,7 +13,7 @@ import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-# Line 7 keeps the whole stream in a list (safe to repair), line 13 collects single tensors (unsafe to repair).
+# Line 7 keeps the whole stream in a list, which is safe to repair; line 14 collects tensors, which is unsafe.
 LOADER = """\
 from collections.abc import Iterable
 
@@ -26,11 +26,10 @@ def load_all(model, weights: Iterable[tuple[str, torch.Tensor]]) -> None:
 
 
 def load_late(model, weights: Iterable[tuple[str, torch.Tensor]]) -> None:
-    kept = []
+    kept = {}
     for name, weight in weights:
-        kept.append((name, weight))
-    for name, weight in kept:
-        model.params[name].copy_(weight)
+        kept[name] = weight
+    model.head.copy_(kept["head"])
 """
 
 
@@ -45,7 +44,9 @@ def loader(tmp_path: Path) -> Path:
 def loaderlint(tmp_path: Path) -> Run:
     """Runs the command in `tmp_path`; a prefix can change the conditions that it runs under."""
 
-    def run(*arguments: str, prefix: tuple[str, ...] = (), **options: object) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str, prefix: tuple[str, ...] = (), **options: object
+    ) -> subprocess.CompletedProcess[str]:
         settings: dict[str, object] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 60}
         command = [*prefix, sys.executable, "-m", "loaderlint.linter", *arguments]
         return subprocess.run(command, **{**settings, **options})  # type: ignore[call-overload, no-any-return]

@@ -30,23 +30,31 @@ def diff(before: bytes, after: bytes, path: str = "f.py") -> bytes:
 def applied(folder: Path, command: list[str], path: str, before: bytes, after: bytes) -> bytes:
     (folder / path).parent.mkdir(exist_ok=True)
     (folder / path).write_bytes(before)
-    subprocess.run(command, cwd=folder, check=True, input=diff(before, after, path), stdout=subprocess.DEVNULL)
+    subprocess.run(
+        command, cwd=folder, check=True, input=diff(before, after, path), stdout=subprocess.DEVNULL
+    )
     return (folder / path).read_bytes()
 
 
 @pytest.mark.parametrize("command", [["git", "apply", "--whitespace=nowarn"], ["patch", "-p1", "--binary"]])
 @pytest.mark.parametrize(("before", "after"), CASES)
 @pytest.mark.parametrize("path", ["f.py", "a dir/f é.py"])
-def test_git_and_patch_apply_it(tmp_path: Path, command: list[str], before: bytes, after: bytes, path: str) -> None:
+def test_git_and_patch_apply_it(
+    tmp_path: Path, command: list[str], before: bytes, after: bytes, path: str
+) -> None:
     assert applied(tmp_path, command, path, before, after) == after
 
 
-lines = st.lists(st.sampled_from([b"a", b"b", b"\r", b"\r\n", b"\n", b"\n", b"\xff"]), max_size=30).map(b"".join)
+lines = st.lists(st.sampled_from([b"a", b"b", b"\r", b"\r\n", b"\n", b"\n", b"\xff"]), max_size=30).map(
+    b"".join
+)
 
 
 @settings(max_examples=25, deadline=None)
 @given(before=lines.filter(bool), after=lines.filter(bool))
-def test_git_applies_any_change(tmp_path_factory: pytest.TempPathFactory, before: bytes, after: bytes) -> None:
+def test_git_applies_any_change(
+    tmp_path_factory: pytest.TempPathFactory, before: bytes, after: bytes
+) -> None:
     if before != after:
         folder = tmp_path_factory.mktemp("diff")
         assert applied(folder, ["git", "apply", "--whitespace=nowarn"], "f.py", before, after) == after

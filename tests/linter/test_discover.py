@@ -70,7 +70,17 @@ def test_what_only_looks_like_a_python_file_is_passed_over() -> None:
 
 @pytest.mark.parametrize(
     "directory",
-    [".git", ".venv", ".tox", "__pycache__", "node_modules", "x.egg-info", ".ruff_cache", "site-packages", "build"],
+    [
+        ".git",
+        ".venv",
+        ".tox",
+        "__pycache__",
+        "node_modules",
+        "x.egg-info",
+        ".ruff_cache",
+        "site-packages",
+        "build",
+    ],
 )
 def test_tools_directories_are_left_out_unless_named(directory: str) -> None:
     make("a.py", f"p/{directory}/b.py")
@@ -95,7 +105,16 @@ def test_a_named_file_is_checked_whatever_its_name() -> None:
 
 def test_git_and_loaderlint_agree_on_what_is_ignored() -> None:
     subprocess.run(["git", "init", "-q"], check=True)
-    make("gen.py", "keep.py", "sub/gen.py", "sub/keep.py", "sub/deep/x_pb2.py", "out/a.py", "out/kept.py", "priv.py")
+    make(
+        "gen.py",
+        "keep.py",
+        "sub/gen.py",
+        "sub/keep.py",
+        "sub/deep/x_pb2.py",
+        "out/a.py",
+        "out/kept.py",
+        "priv.py",
+    )
     make("sub/deep/gen.py", "sub/own.py", "anchored/a.py", "sub/anchored/a.py", "é/gen.py", "é/a.py")
     Path(".gitignore").write_text("# all\n\ngen.py\n*_pb2.py\nout/*\n!out/kept.py\n/anchored/\n!\n[\n")
     Path("sub/.gitignore").write_text("!gen.py\n/own.py\n")

@@ -19,7 +19,9 @@ def edit_of(source: SourceFile, start: int, end: int, text: str) -> Edit:
     return Edit(*source.place(start), *source.place(end), text)
 
 
-pieces = st.lists(st.sampled_from(["ab", "é", "𝛼", "\n", "\r\n", "\r", "\t", "\f", "# c", "\u2028"])).map("".join)
+pieces = st.lists(st.sampled_from(["ab", "é", "𝛼", "\n", "\r\n", "\r", "\t", "\f", "# c", "\u2028"])).map(
+    "".join
+)
 
 
 @given(pieces, st.booleans(), st.data())
@@ -57,7 +59,10 @@ def test_a_line_behind_the_end_can_be_added() -> None:
 
 
 def test_insertions_at_one_place_keep_their_order() -> None:
-    assert apply(source_of("ab"), [Edit(1, 2, 1, 2, "1"), Edit(1, 2, 1, 3, "B"), Edit(1, 2, 1, 2, "2")]) == "a12B"
+    assert (
+        apply(source_of("ab"), [Edit(1, 2, 1, 2, "1"), Edit(1, 2, 1, 3, "B"), Edit(1, 2, 1, 2, "2")])
+        == "a12B"
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,5 +118,7 @@ def test_a_string_is_no_comment() -> None:
 
 
 def test_a_finding_without_a_repair_stays_as_it_is() -> None:
-    finding = Finding("LDR101", "n", Category.HAZARD, Severity.WARNING, "f.py", 1, 1, 1, 2, "f", "m", fix=NoFix("r"))
+    finding = Finding(
+        "LDR101", "n", Category.HAZARD, Severity.WARNING, "f.py", 1, 1, 1, 2, "f", "m", fix=NoFix("r")
+    )
     assert keep_comments(source_of("a  # b\n"), [finding]) == [finding]

@@ -68,7 +68,9 @@ def test_repairs_that_overlap_wait_for_the_next_round() -> None:
     def whole_line(source: SourceFile, match: re.Match[str]) -> Fix:
         line, _ = source.place(match.start())
         old = source.lines[line - 1].rstrip()
-        return Fix(Applicability.SAFE, "t", (Edit(line, 1, line, len(old) + 1, old.replace(match[0], "good", 1)),))
+        return Fix(
+            Applicability.SAFE, "t", (Edit(line, 1, line, len(old) + 1, old.replace(match[0], "good", 1)),)
+        )
 
     assert run("x = bad1() + bad2() + bad3()\n", whole_line).source.text == "x = good() + good() + good()\n"
 
@@ -118,7 +120,11 @@ def test_a_repair_that_does_not_help_is_withdrawn_and_the_others_are_made(text: 
 
 def test_edits_that_cannot_be_applied_are_withdrawn() -> None:
     def nowhere(source: SourceFile, match: re.Match[str]) -> Fix:
-        return rename(source, match) if match[0] == "bad" else Fix(Applicability.SAFE, "t", (Edit(9, 1, 9, 1, ""),))
+        return (
+            rename(source, match)
+            if match[0] == "bad"
+            else Fix(Applicability.SAFE, "t", (Edit(9, 1, 9, 1, ""),))
+        )
 
     result = run("bad()\nbad1()\n", nowhere)
     assert result.source.text == "good()\nbad1()\n"
@@ -165,7 +171,9 @@ def test_repairs_that_undo_each_other_end() -> None:
 @pytest.mark.parametrize("end", ["", "end"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_all_but_the_repaired_text_stays(newline: str, end: str, mark: bytes) -> None:
-    text = newline.join(["s = 'é\f\x85'", "\fif s:", "\tbad()  # é", "", "x = 1\\", "  + 2   "]) + (newline if end else "")
+    text = newline.join(["s = 'é\f\x85'", "\fif s:", "\tbad()  # é", "", "x = 1\\", "  + 2   "]) + (
+        newline if end else ""
+    )
     source = source_from_bytes("f.py", mark + text.encode())
     check = checker(lambda source, match: rename(source, match, "good()\n\tthen"))
     result = repair(source, check(source), SAFE, check)

@@ -32,7 +32,8 @@ def test_these_comments_silence(comment: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "comment", ["# noqa: LDR103", "# noqa: E501", "# noqa: LDR1020", "# no qa", "# LDR102", "#noqa", "# see noqa"]
+    "comment",
+    ["# noqa: LDR103", "# noqa: E501", "# noqa: LDR1020", "# no qa", "# LDR102", "#noqa", "# see noqa"],
 )
 def test_these_comments_do_not(comment: str) -> None:
     assert not silenced(f"kept.append(w)  {comment}\n")

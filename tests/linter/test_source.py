@@ -110,7 +110,9 @@ def test_a_text_that_its_encoding_cannot_express_is_refused() -> None:
 def test_a_text_that_would_be_read_back_otherwise_is_refused() -> None:
     source = source_from_bytes("f.py", b"# coding: latin-1\nx = '\xe9'\n")
     with pytest.raises(SourceError):
-        source.with_text("import a\nimport b\n" + source.text)  # The declaration holds in the first two lines only.
+        source.with_text(
+            "import a\nimport b\n" + source.text
+        )  # The declaration holds in the first two lines only.
 
 
 def test_a_link_that_leads_to_itself_cannot_be_read(tmp_path: Path) -> None:
