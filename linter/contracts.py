@@ -7,6 +7,7 @@ Schema of a contract file (every table is optional):
   [methods] submit, await             on receivers of unknown type
   [lazy], [eager], [lazy_methods]     how an iterable is iterated: name -> operation
   [consume] functions                 iterate their argument and keep nothing
+  [modules] read                      their other functions read tensors at once and keep none
   [tee] functions                     make several iterators of one, by a hidden buffer
   [containers] list, set, dict        constructors
   [[producer]] call, lease, lends, owned_if_true
@@ -32,7 +33,7 @@ class Producer:
 
     call: str
     lease: str
-    lends: str
+    lends: str = ""
     owned_if_true: str = ""
 
 
@@ -50,6 +51,7 @@ class Contracts:
     lazy_methods: dict[str, str] = field(default_factory=dict)
     consume: dict[str, str] = field(default_factory=dict)
     tee: dict[str, str] = field(default_factory=dict)
+    modules: dict[str, str] = field(default_factory=dict)
     containers: dict[str, str] = field(default_factory=dict)
     producers: dict[str, Producer] = field(default_factory=dict)
     lenders: list[str] = field(default_factory=list)
@@ -65,6 +67,7 @@ class Contracts:
             (self.methods, data.get("methods", {})),
             (self.consume, data.get("consume", {})),
             (self.tee, data.get("tee", {})),
+            (self.modules, data.get("modules", {})),
             (self.containers, data.get("containers", {})),
         ):
             for effect, names in effects.items():
@@ -81,7 +84,7 @@ class Contracts:
     def _add_producer(self, producer: Producer) -> None:
         if producer.call:
             self.producers[producer.call] = producer
-        if producer.lends not in self.lenders:
+        if producer.lends and producer.lends not in self.lenders:
             self.lenders.append(producer.lends)
 
     def constructs_producer(self, name: str) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import libcst as cst
-import libcst.matchers as m
 
 from loaderlint.linter.interpreter.containers import LIST_METHODS
 from loaderlint.linter.interpreter.core import (
@@ -73,6 +72,11 @@ class Calls(Core, ABC):
     ) -> Value:
         if isinstance(atom, Named):
             result = self.library_call(atom.name, arguments, node, state, context)
+            if result is None and atom.name.partition(".")[0] in self.contracts.modules:
+                # A library that reads tensors at once, as the contracts say: nothing is assumed.
+                for item in arguments:
+                    self.read(state, item.value, node, context)
+                return NOTHING
             return self._unknown(arguments, node, state, context) if result is None else result
         if isinstance(atom, Method):
             return self._method(atom, arguments, node, state, context)
@@ -207,6 +211,8 @@ class Calls(Core, ABC):
         for left, value in inner.returns:
             state.join(left)
             results |= value
+        if not _makes_closures(code):
+            state.frames.pop(frame, None)
         return frozenset(results)  # type: ignore[arg-type]
 
     def _bound(
@@ -262,11 +268,21 @@ def _parameters(node: cst.CSTNode) -> list[cst.Param]:
 @cache
 def _is_generator(function: cst.FunctionDef) -> bool:
     """Whether the function's own body yields."""
+    return any(isinstance(node, cst.Yield) for node in _own_nodes(function))
+
+
+@cache
+def _makes_closures(function: cst.FunctionDef) -> bool:
+    """Whether something may still refer to the function's frame when it has returned."""
+    kinds = (cst.FunctionDef, cst.Lambda, cst.GeneratorExp)
+    return any(isinstance(node, kinds) for node in _own_nodes(function))
+
+
+def _own_nodes(function: cst.FunctionDef) -> Iterator[cst.CSTNode]:
+    """The nodes of a function's body, those of functions inside it left out."""
     todo: list[cst.CSTNode] = list(function.body.body)
     while todo:
         node = todo.pop()
-        if isinstance(node, cst.Yield):
-            return True
-        if not m.matches(node, m.FunctionDef() | m.Lambda() | m.ClassDef()):
+        yield node
+        if not isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
             todo.extend(node.children)
-    return False

@@ -191,7 +191,7 @@ class Core(ABC):
         """The data of everything in `value` is read at `node`; stale loans become retentions."""
         if value and not state.dead:
             self._report_all(
-                state.reachable([value]),
+                state.reachable([value], within_call=True),
                 lambda loan: self._visible_site(node, context, loan),
                 note,
                 assumptions,

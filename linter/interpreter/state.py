@@ -54,14 +54,41 @@ class State:
         if self.dead:
             self.become(other)
             return
+        # Before the variables: what they refer to on each side decides which objects are garbage there.
+        self._join_heap(other)
         for frame, names in other.frames.items():
             mine = self.frames.setdefault(frame, {})
             for name, value in names.items():
                 mine[name] = mine.get(name, NOTHING) | value
-        for loc, obj in other.heap.items():
-            known = self.heap.get(loc)
-            self.heap[loc] = obj if known is None else known.joined(obj)
         self.pending |= other.pending
+
+    def _join_heap(self, other: State) -> None:
+        """Join the objects. One that is garbage on one side counts as it is on the other.
+
+        Without that, a list that a loop's pass made anew in one branch would get back, from the branch that did not
+        make it, what the pass before had put into it.
+        """
+        differing = []
+        for loc, obj in other.heap.items():
+            known = self.heap.setdefault(loc, obj)
+            if known is not obj and known != obj:
+                differing.append(loc)
+        if not differing:
+            return
+        mine, theirs = self._live(), other._live()
+        for loc in differing:
+            if loc in mine or loc not in theirs:
+                keep_mine = loc in mine and loc not in theirs
+                self.heap[loc] = self.heap[loc] if keep_mine else self.heap[loc].joined(other.heap[loc])
+            else:
+                self.heap[loc] = other.heap[loc]
+
+    def _live(self) -> set[Loc]:
+        """The objects that can be reached from a variable, a running job, or from outside."""
+        roots = [value for names in self.frames.values() for value in names.values()]
+        roots.append(frozenset(Ref(loc) for loc in self.pending))
+        roots.append(frozenset(Ref(loc) for loc, obj in self.heap.items() if obj.escapes))
+        return {atom.loc for atom in self.reachable(roots) if isinstance(atom, Ref)}
 
     def same_as(self, other: State) -> bool:
         """Whether both hold the same facts: the loop's fixpoint is reached."""
@@ -112,8 +139,11 @@ class State:
         """Overwrite parts of one object."""
         self.heap[loc] = replace(self.heap[loc], **changes)  # type: ignore[arg-type]
 
-    def reachable(self, values: Iterable[Value]) -> Iterator[Atom]:
-        """Every atom that can be reached from `values` through containers, attributes and captured frames."""
+    def reachable(self, values: Iterable[Value], within_call: bool = False) -> Iterator[Atom]:
+        """Every atom that can be reached from `values` through containers and attributes.
+
+        `within_call` stops at objects that came from outside, like `self`: who is given one does not read all of it.
+        """
         todo, seen = list(values), set[Loc]()
         while todo:
             for atom in leaves(todo.pop()):
@@ -122,7 +152,9 @@ class State:
                     todo.append(atom.receiver)
                 elif isinstance(atom, Ref) and atom.loc not in seen and atom.loc in self.heap:
                     seen.add(atom.loc)
-                    todo.extend(self.heap[atom.loc].values())
+                    obj = self.heap[atom.loc]
+                    if not (within_call and obj.escapes and obj.kind is Kind.OBJECT):
+                        todo.extend(obj.values())
 
     def holds_loans(self, value: Value) -> bool:
         """Whether a borrowed tensor, or a stream of them, can be reached from `value`."""
@@ -130,5 +162,5 @@ class State:
         return any(
             isinstance(atom, Loan)
             or (isinstance(atom, Ref) and atom.loc in self.heap and self.heap[atom.loc].kind in streams)
-            for atom in self.reachable([value])
+            for atom in self.reachable([value], within_call=True)
         )

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from loaderlint.linter.repairs.plan import plan
+from loaderlint.linter.repairs.planning import plan
 
 __all__ = ["plan"]

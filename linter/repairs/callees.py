@@ -63,11 +63,15 @@ def _callee(
     unit = tree.unit
     if isinstance(call.func, cst.Name):
         nested = functions.get(f"{unit.qualname}.{call.func.value}")
-        function = nested or (None if call.func.value in _bound_here(tree) else functions.get(call.func.value))
+        function = nested or (
+            None if call.func.value in _bound_here(tree) else functions.get(call.func.value)
+        )
         return (function, False) if function else None
     owner, _, _ = unit.qualname.rpartition(".")
     first = unit.function.params.params[:1]
-    if not (owner and first and isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name)):
+    if not (
+        owner and first and isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name)
+    ):
         return None
     function = functions.get(f"{owner}.{call.func.attr.value}")
     if function is None or call.func.value.value != first[0].name.value or unit.function.decorators:

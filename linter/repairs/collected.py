@@ -34,7 +34,9 @@ def collected_list(tree: Tree, name: str, loop: cst.For) -> CollectedList:
         if tree.inside(use, loop) and statement is not None and tree.scope(use) is scope:
             appends.append(statement)
         elif tree.start(use) < tree.end(loop):
-            raise Refused(f"`{name}` is also used in line {tree.start(use)[0]}, before the loop has filled it")
+            raise Refused(
+                f"`{name}` is also used in line {tree.start(use)[0]}, before the loop has filled it"
+            )
         else:
             reads.append(use)
     return CollectedList(name, beginning, tuple(appends), tuple(reads))

@@ -12,7 +12,7 @@ from loaderlint.linter.repairs.edit import between, delete_line, replace
 from loaderlint.linter.repairs.names import bound_names, mentioned, target_names
 from loaderlint.linter.repairs.own import HOST_COPY
 from loaderlint.linter.repairs.purity import is_pure_expression
-from loaderlint.linter.repairs.tree import Refused, Tree
+from loaderlint.linter.repairs.tree import Refused, Tree, walk
 
 _COLLECTIONS = ("list", "tuple")
 _LAYERS = (cst.Assign, cst.AnnAssign)
@@ -55,7 +55,11 @@ def _source(tree: Tree, node: cst.CSTNode) -> cst.BaseExpression:
 
 
 def _single_target(tree: Tree, assignment: cst.Assign | cst.AnnAssign) -> str:
-    targets = [assignment.target] if isinstance(assignment, cst.AnnAssign) else [t.target for t in assignment.targets]
+    targets = (
+        [assignment.target]
+        if isinstance(assignment, cst.AnnAssign)
+        else [t.target for t in assignment.targets]
+    )
     if len(targets) != 1 or not isinstance(targets[0], cst.Name):
         raise Refused(f"`{tree.text(assignment)}` keeps the collection in more than a plain variable")
     if any(isinstance(around, (cst.For, cst.While)) for around in tree.ancestors(assignment)):
@@ -67,7 +71,9 @@ def _refuse_other_paths(tree: Tree, assignment: cst.CSTNode, consumer: Consumer)
     """The stream must still be open where it is consumed, so both stand in one block, or the consumer deeper."""
     block = tree.parent(tree.statement(assignment))
     if not tree.inside(consumer.statement, block):
-        raise Refused(f"line {tree.start(consumer.statement)[0]} reads the collection outside the block that makes it")
+        raise Refused(
+            f"line {tree.start(consumer.statement)[0]} reads the collection outside the block that makes it"
+        )
 
 
 def _refuse_meanwhile(
@@ -83,7 +89,9 @@ def _refuse_meanwhile(
         for use in tree.names.get(name, ()):
             after = tree.end(made) < tree.start(use) < tree.end(used)
             if after and name in bound_names(tree.statement(use)):
-                raise Refused(f"`{name}` is set again in line {tree.start(use)[0]}, before the stream is read")
+                raise Refused(
+                    f"`{name}` is set again in line {tree.start(use)[0]}, before the stream is read"
+                )
 
 
 def _is_plain(node: cst.ListComp) -> bool:
@@ -126,8 +134,13 @@ def own_whole_stream(tree: Tree, event: Retention) -> Fix:
     """The last resort for a collection that is really needed: every tensor in it owned. Raises `Refused`."""
     call = event.kept.node
     kind = call.func.value if isinstance(call, cst.Call) and isinstance(call.func, cst.Name) else ""
-    if kind not in ("list", "tuple", "dict") or len(call.args) != 1 or not isinstance(call.args[0].value, cst.Name):
+    if (
+        kind not in ("list", "tuple", "dict")
+        or len(call.args) != 1
+        or not isinstance(call.args[0].value, cst.Name)
+    ):
         raise Refused(f"`{tree.text(call)}` has no place where its tensors could be owned")
+    _refuse_other_items(tree, call)
     stream = tree.text(call.args[0].value)
     each = f"for name, tensor in {stream}"
     text = {
@@ -137,3 +150,14 @@ def own_whole_stream(tree: Tree, event: Retention) -> Fix:
     }[kind]
     title = f"own every tensor of `{stream}`: this holds the whole checkpoint in host memory"
     return Fix(Applicability.UNSAFE, title, (replace(tree, call, text),))
+
+
+def _refuse_other_items(tree: Tree, call: cst.Call) -> None:
+    """Refuse if the collection's items are unpacked into anything but a name and a tensor."""
+    layer = tree.parent(call)
+    targets = layer.targets if isinstance(layer, cst.Assign) else ()
+    names = {target.target.value for target in targets if isinstance(target.target, cst.Name)}
+    for loop in (node for node in walk(tree.scope(call)) if isinstance(node, (cst.For, cst.CompFor))):
+        reads = loop.iter is call or isinstance(loop.iter, cst.Name) and loop.iter.value in names
+        if reads and isinstance(loop.target, cst.Tuple) and len(loop.target.elements) != 2:
+            raise Refused(f"the items of `{tree.text(call)}` are more than a name and a tensor")

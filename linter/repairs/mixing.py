@@ -64,7 +64,9 @@ def _derived(scope: cst.CSTNode, holder: str) -> set[str]:
 
 def _flows(scope: cst.CSTNode) -> Iterator[tuple[set[str], cst.BaseExpression]]:
     for node in walk(scope):
-        if isinstance(node, cst.Assign) and isinstance(node.value, (cst.Name, cst.Subscript, cst.Call, cst.Tuple)):
+        if isinstance(node, cst.Assign) and isinstance(
+            node.value, (cst.Name, cst.Subscript, cst.Call, cst.Tuple)
+        ):
             if not isinstance(node.value, cst.Call) or _takes_out(node.value):
                 yield set().union(*(target_names(target.target) for target in node.targets)), node.value
         elif isinstance(node, cst.NamedExpr):

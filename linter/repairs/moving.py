@@ -25,7 +25,9 @@ class Move:
     has_effects: bool
 
 
-def check_move(tree: Tree, loop: cst.For, consumer: Consumer, kept: set[str], yielding: Sequence[cst.Expr]) -> Move:
+def check_move(
+    tree: Tree, loop: cst.For, consumer: Consumer, kept: set[str], yielding: Sequence[cst.Expr]
+) -> Move:
     """See if `loop` can run inside `consumer`; `kept` are its other lists, `yielding` its appends to the consumed one.
 
     Raises `Refused` where the program could tell the difference.
@@ -36,19 +38,17 @@ def check_move(tree: Tree, loop: cst.For, consumer: Consumer, kept: set[str], yi
     later = (*between, *_without_own_names(consumer))
     bound_later = bound_names(*between, consumer.statement)
     changed = kept | carried | _changed_objects(tree, loop, yielding)
-    receiver = _safe_receiver(consumer, carried)
-    early = changed & (mentioned(*later) - receiver) | carried & bound_later
+    added_to = _only_added_to(tree, changed - kept - carried, later)
+    early = changed & (mentioned(*later) - added_to) | carried & bound_later
     if early:
         raise Refused(f"`{min(early)}` is used before the loop would be done")
-    rebound = (mentioned(loop) - bound_names(loop)) & bound_later - receiver
+    rebound = (mentioned(loop) - bound_names(loop)) & bound_later - added_to
     if rebound:
         raise Refused(f"`{min(rebound)}` is set again before the loop would be done")
     stream = _stream_names(loop.iter)
     if stream & mentioned(*later):
         raise Refused(f"`{min(stream & mentioned(*later))}` is used again before the loop would be done")
-    effects = bool(changed) or any(
-        _is_effect(tree, node, yielding) for node in walk(loop.body, skip=_NESTED)
-    )
+    effects = bool(changed) or any(_is_effect(tree, node, yielding) for node in walk(loop.body, skip=_NESTED))
     return Move(between, tuple(sorted(carried)), effects)
 
 
@@ -109,27 +109,31 @@ def _carried(tree: Tree, loop: cst.For) -> set[str]:
     bound = bound_names(loop)
     scope = tree.scope(loop)
     later = [statement for block in _blocks_after(tree, loop) for statement in block]
-    carried = bound & (exposed_reads([loop]) | exposed_reads(later) | _captured(tree, loop, scope))
-    outside = {
-        name for name in carried for use in tree.names.get(name, ()) if not tree.inside(use, loop) and _binds(tree, use)
-    }
+    carried = bound & (exposed_reads([loop]) | exposed_reads(later) | _captured(tree, scope))
+    outside = {use.value for name in carried for use in tree.names[name] if _binds_outside(tree, use, loop)}
     if carried - outside:
         raise Refused(f"`{min(carried - outside)}` is set by the loop and read after it")
     return carried
 
 
-def _binds(tree: Tree, use: cst.Name) -> bool:
-    """Whether this use of a name binds it in a statement of its own, so that `nonlocal` finds it."""
+def _binds_outside(tree: Tree, use: cst.Name, loop: cst.For) -> bool:
+    """Whether the function around `loop` binds the name here, so that `nonlocal` finds it."""
+    if tree.scope(use) is not tree.scope(loop) or tree.inside(use, loop):
+        return False
     if isinstance(tree.parent(use), cst.Param):
         return True
     statement = tree.statement(use)
     return isinstance(statement, cst.SimpleStatementLine) and use.value in bound_names(statement)
 
 
-def _captured(tree: Tree, loop: cst.For, scope: cst.CSTNode) -> set[str]:
-    """Names that functions nested in `scope` use."""
-    nested = [node for node in walk(scope) if isinstance(node, (cst.FunctionDef, cst.Lambda)) and node is not scope]
-    return mentioned(*(part for node in nested if tree.scope(node) is scope for part in (node.body,)))
+def _captured(tree: Tree, scope: cst.CSTNode) -> set[str]:
+    """Names that functions nested in `scope` take from it."""
+    found: set[str] = set()
+    for node in walk(scope):
+        if isinstance(node, (cst.FunctionDef, cst.Lambda)) and node is not scope:
+            parameters = {part.name.value for part in walk(node.params) if isinstance(part, cst.Param)}
+            found |= mentioned(node.body) - bound_names(node.body) - parameters
+    return found
 
 
 def _blocks_after(tree: Tree, loop: cst.For) -> Iterator[Sequence[cst.CSTNode]]:
@@ -161,20 +165,24 @@ def _changed_objects(tree: Tree, loop: cst.For, yielding: Sequence[cst.Expr]) ->
     return found & bound_names(tree.scope(loop).body) - bound_names(loop)
 
 
-def _safe_receiver(consumer: Consumer, carried: set[str]) -> set[str]:
-    """The name that `name |= f(x)` or `name.update(f(x))` changes in place, after `f` is done with its argument."""
-    line = consumer.statement
-    statement = line.body[-1] if isinstance(line, cst.SimpleStatementLine) else None
-    target: cst.CSTNode | None = None
-    if isinstance(statement, cst.AugAssign):
-        target, rest = statement.target, statement.value
-    elif isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
-        function = statement.value.func
-        target = function.value if isinstance(function, cst.Attribute) else None
-        rest = cst.Tuple([cst.Element(argument.value) for argument in statement.value.args])
-    if not isinstance(target, cst.Name) or target.value in carried or target.value in mentioned(rest):
-        return set()
-    return {target.value}
+def _only_added_to(tree: Tree, names: set[str], nodes: Sequence[cst.CSTNode]) -> set[str]:
+    """Those `names` that `nodes` do not look at: `done.add(x)`, `done.update(f(x))`, `done |= f(x)`.
+
+    Python takes hold of the object first and changes it when `f` has returned, so it does not matter that `f` lets
+    the loop change it too.
+    """
+    uses = {
+        name: [use for use in tree.names[name] if any(tree.inside(use, node) for node in nodes)]
+        for name in names
+    }
+    return {name for name, those in uses.items() if all(_adds(tree, use) for use in those)}
+
+
+def _adds(tree: Tree, use: cst.Name) -> bool:
+    parent = tree.parent(use)
+    if isinstance(parent, cst.AugAssign):
+        return parent.target is use
+    return isinstance(parent, cst.Attribute) and isinstance(tree.parent(tree.parent(parent)), cst.Expr)
 
 
 def _stream_names(iterable: cst.BaseExpression) -> set[str]:

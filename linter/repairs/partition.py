@@ -8,7 +8,7 @@ import libcst as cst
 
 from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Retention
-from loaderlint.linter.repairs.callees import Functions, Reading, reading_of
+from loaderlint.linter.repairs.callees import Functions, reading_of
 from loaderlint.linter.repairs.collected import CollectedList, without_beginning
 from loaderlint.linter.repairs.consumer import Consumer, only_consumer
 from loaderlint.linter.repairs.edit import insert, replace
@@ -88,13 +88,18 @@ def _consume(tree: Tree, consumer: Consumer, name: str, generator: str, drain: b
     unit = tree.unit.module.default_indent
     rest = (
         f"{indent}for _ in {name}:\n"
-        f"{indent}{unit}pass  # The loop has to see the whole stream, also where its consumer stops early.\n"
+        f"{indent}{unit}pass  # Its consumer may stop early; the rest of the stream has to be sorted all the same.\n"
     )
     return [insert((first, 1), f"{indent}{name} = {generator}()\n"), insert((last + 1, 1), rest)]
 
 
 def _unobservable(
-    tree: Tree, loop: cst.For, streamed: CollectedList, owned: Sequence[CollectedList], consumer: Consumer, move: Move
+    tree: Tree,
+    loop: cst.For,
+    streamed: CollectedList,
+    owned: Sequence[CollectedList],
+    consumer: Consumer,
+    move: Move,
 ) -> bool:
     """Whether nothing can tell that the loop's body now runs while its first list is consumed."""
     appends = [append for one in (streamed, *owned) for append in one.appends]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from loaderlint.linter.contracts import load_contracts
-from loaderlint.linter.findings import Applicability, Edit, Fix
+from loaderlint.linter.findings import Applicability, Fix
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.repairs.edit import replace
 from loaderlint.linter.repairs.tree import Refused, Tree

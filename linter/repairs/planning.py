@@ -86,7 +86,9 @@ def _strategies(tree: Tree, events: Sequence[Retention], functions: Functions) -
 
 
 def _refuse_tee(tree: Tree, event: Retention) -> Fix:
-    raise Refused(f"`{tree.text(event.kept.node)}` buffers what one side has not read; read the stream once instead")
+    raise Refused(
+        f"`{tree.text(event.kept.node)}` buffers what one side has not read; read the stream once instead"
+    )
 
 
 def _first_that_fits(*strategies: Strategy) -> Repair:
