@@ -45,7 +45,7 @@ def _jumps(loop: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def _leaves(jump: cst.CSTNode, loop: cst.CSTNode, tree: Tree) -> bool:
-    """Whether a `break` or `return` ends `loop`; a `break` in another loop's `else` belongs to the loop around."""
+    """Whether a jump ends `loop`; a `break` in the `else` of an inner loop belongs to the loop around that."""
     if isinstance(jump, cst.Return):
         return True
     inner: cst.CSTNode = jump

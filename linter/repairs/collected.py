@@ -13,7 +13,7 @@ from loaderlint.linter.repairs.tree import Refused, Tree
 
 @dataclass(frozen=True, slots=True)
 class CollectedList:
-    """`beginning` is the `name = []`; `appends` are the statements `name.append(x)`; `reads` are all other uses."""
+    """`beginning` is the `name = []`, `appends` the statements `name.append(x)`, `reads` are all other uses."""
 
     name: str
     beginning: cst.SimpleStatementLine
@@ -22,7 +22,7 @@ class CollectedList:
 
 
 def collected_list(tree: Tree, name: str, loop: cst.For) -> CollectedList:
-    """The list `name` that `loop` fills. Raises `Refused` if anything else fills it, or looks at it meanwhile."""
+    """The list `name` that `loop` fills. Raises `Refused` if anything else fills it or reads it meanwhile."""
     first, *others = tree.names.get(name) or [None]
     if first is None:
         raise Refused(f"`{name}` is not a local list")
@@ -51,7 +51,7 @@ def _beginning(tree: Tree, name: cst.Name, loop: cst.For) -> cst.SimpleStatement
 
 
 def _empty_lists(statement: cst.CSTNode) -> list[str]:
-    """Names that `A = []`, `A: list[T] = []` or `A, B = [], []` set to an empty list; [] for anything else."""
+    """Names that `A = []`, `A: list[T] = []` or `A, B = [], []` set to an empty list; else none."""
     if isinstance(statement, cst.AnnAssign):
         targets, values = [statement.target], [statement.value]
     elif isinstance(statement, cst.Assign) and len(statement.targets) == 1:

@@ -1,4 +1,4 @@
-"""The one place that uses up a collection after it was filled: a loop over it, or a call that it is handed to."""
+"""The one place that uses up a collection after it was filled: a loop over it, or a call that gets it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AROUND_A_CALL = (
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """`use` is the collection where `statement` consumes it: as `argument` of `call`, else by iterating it."""
+    """`use` is the collection where `statement` consumes it: `argument` of `call`, or what a loop iterates."""
 
     use: cst.BaseExpression
     statement: Statement
@@ -45,7 +45,7 @@ class Consumer:
 
 
 def only_consumer(tree: Tree, name: str, uses: Sequence[cst.Name], scope: cst.CSTNode) -> Consumer:
-    """The consumer of a collection whose remaining uses are `uses`. Raises `Refused` if there is no single one."""
+    """The consumer of a collection whose other uses are `uses`. Raises `Refused` if there is no single one."""
     if not uses:
         raise Refused(f"`{name}` is not read in this function")
     if len(uses) > 1:
@@ -57,7 +57,7 @@ def only_consumer(tree: Tree, name: str, uses: Sequence[cst.Name], scope: cst.CS
 
 
 def consumer_of(tree: Tree, use: cst.BaseExpression, scope: cst.CSTNode) -> Consumer:
-    """What consumes the expression `use`. Raises `Refused` unless it is iterated or handed on exactly once."""
+    """What consumes the expression `use`. Raises `Refused` unless it is iterated or handed on just once."""
     node: cst.CSTNode = use
     while True:
         parent = tree.parent(node)

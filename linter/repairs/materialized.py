@@ -39,7 +39,7 @@ def iterate_lazily(tree: Tree, event: Retention, functions: Functions) -> Fix:
 
 
 def _source(tree: Tree, node: cst.CSTNode) -> cst.BaseExpression:
-    """What is iterated instead of `node`: the argument of `list(...)`, or `node` as a generator expression."""
+    """What is iterated instead of `node`: the argument of `list(...)`, or `node` itself as a generator."""
     if isinstance(node, cst.ListComp):
         if node.for_in.asynchronous:
             raise Refused("an asynchronous comprehension is not rewritten")
@@ -68,7 +68,7 @@ def _single_target(tree: Tree, assignment: cst.Assign | cst.AnnAssign) -> str:
 
 
 def _refuse_other_paths(tree: Tree, assignment: cst.CSTNode, consumer: Consumer) -> None:
-    """The stream must still be open where it is consumed, so both stand in one block, or the consumer deeper."""
+    """The stream must be open where it is consumed, so both stand in one block, or the consumer deeper."""
     block = tree.parent(tree.statement(assignment))
     if not tree.inside(consumer.statement, block):
         raise Refused(

@@ -18,7 +18,7 @@ _LOOKS_AT_THE_FRAME = ("locals", "vars", "dir", "super")
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A loop that can move. `between` are the statements it moves behind; `carried` are names that outlive it."""
+    """A loop that can move. It moves behind the statements `between`; the names `carried` outlive it."""
 
     between: tuple[Statement, ...]
     carried: tuple[str, ...]
@@ -28,9 +28,9 @@ class Move:
 def check_move(
     tree: Tree, loop: cst.For, consumer: Consumer, kept: set[str], yielding: Sequence[cst.Expr]
 ) -> Move:
-    """See if `loop` can run inside `consumer`; `kept` are its other lists, `yielding` its appends to the consumed one.
+    """See if `loop` can run inside `consumer`, which reads what the appends `yielding` collect now.
 
-    Raises `Refused` where the program could tell the difference.
+    `kept` are the other lists of the loop. Raises `Refused` where the program would compute something else.
     """
     _refuse_control_flow(tree, loop)
     between = tuple(_between(tree, loop, consumer))
@@ -78,7 +78,7 @@ def _up_to_scope(tree: Tree, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def _between(tree: Tree, loop: cst.For, consumer: Consumer) -> Iterator[cst.CSTNode]:
-    """What runs between the loop and its consumer, which must follow in the same block, or in a `with` of it."""
+    """What runs between the loop and its consumer, which must follow in the loop's block, or in a `with` there."""
     place: Statement = consumer.statement
     while True:
         block = tree.parent(place)
@@ -168,8 +168,8 @@ def _changed_objects(tree: Tree, loop: cst.For, yielding: Sequence[cst.Expr]) ->
 def _only_added_to(tree: Tree, names: set[str], nodes: Sequence[cst.CSTNode]) -> set[str]:
     """Those `names` that `nodes` do not look at: `done.add(x)`, `done.update(f(x))`, `done |= f(x)`.
 
-    Python takes hold of the object first and changes it when `f` has returned, so it does not matter that `f` lets
-    the loop change it too.
+    Python takes hold of the object first and changes it when `f` has returned, so the loop may change it
+    meanwhile.
     """
     uses = {
         name: [use for use in tree.names[name] if any(tree.inside(use, node) for node in nodes)]

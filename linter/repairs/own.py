@@ -68,7 +68,7 @@ def _method_call_on(tree: Tree, tensor: cst.BaseExpression) -> cst.Call | None:
 
 
 def tensor_places(tree: Tree, event: Retention) -> list[cst.BaseExpression]:
-    """The expressions in the retaining statement that are the kept tensor. Raises `Refused` if there are none."""
+    """The expressions in the retaining statement that are the kept tensor. Raises `Refused` without any."""
     wanted = _squeezed(event.tensor)
     roots = _stored_values(event.kept.node)
     found = [

@@ -1,4 +1,4 @@
-"""A loop that sorts a stream into lists: stream the list that is consumed first, own the others on the host."""
+"""A loop that sorts a stream into lists: stream the list that is consumed first, own the others."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _consume(tree: Tree, consumer: Consumer, name: str, generator: str, drain: b
     unit = tree.unit.module.default_indent
     rest = (
         f"{indent}for _ in {name}:\n"
-        f"{indent}{unit}pass  # Its consumer may stop early; the rest of the stream has to be sorted all the same.\n"
+        f"{indent}{unit}pass  # The rest of the stream has to be sorted, also if its consumer stopped early.\n"
     )
     return [insert((first, 1), f"{indent}{name} = {generator}()\n"), insert((last + 1, 1), rest)]
 

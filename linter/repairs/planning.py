@@ -27,8 +27,8 @@ _TOO_DEEP = NoFix("an expression of this function is nested too deeply to be rew
 def plan(events: Sequence[Retention], functions: Functions | None = None) -> dict[Retention, Repair]:
     """The repair of each of `events`, which are all the retentions of one function slice.
 
-    `functions` are the functions of the same file by qualified name. A callee found there is read, to see whether it
-    is content with an iterator; of any other callee that is not known, so its repair is unsafe.
+    `functions` are the functions of the same file by qualified name. A callee found there is read, to see
+    whether it is content with an iterator. Of any other callee that is not known, so its repair is unsafe.
     """
     try:
         return _plan(events, functions or {}) if events else {}

@@ -58,7 +58,7 @@ _PURE_NODES = (
 
 
 def is_pure(loop: cst.For, appends: Sequence[cst.Expr]) -> bool:
-    """Whether `loop` only sorts: names, constants, methods of strings, and the given appends of plain names."""
+    """Whether `loop` only sorts: with names, constants, methods of strings, and the given appends."""
     own = {append.value for append in appends} | {append.value.func for append in appends}
     return all(node in own or _is_pure_node(node, own) for node in walk(loop.body))
 

@@ -14,7 +14,7 @@ _WIDTH = 88
 
 
 def call_in_line(tree: Tree, event: Retention) -> Fix:
-    """Replace `executor.submit(f, a, w)` by `f(a, w)`. Raises `Refused` where the future or its order is used."""
+    """Replace `executor.submit(f, a, w)` by `f(a, w)`. Raises `Refused` where the future is used."""
     call = event.kept.node
     if not isinstance(call, cst.Call) or not _submits(call):
         raise Refused("only `submit(function, ...)` can become a call in line")

@@ -56,7 +56,7 @@ def walk(*roots: cst.CSTNode, skip: tuple[type[cst.CSTNode], ...] = ()) -> Itera
 
 
 class Tree:
-    """A function slice with the questions that repairs ask. Lines and columns are those of the file, from 1."""
+    """A function slice with the questions that repairs ask. Places are (line, column) in the file, from 1."""
 
     def __init__(self, unit: FunctionSlice) -> None:
         self.unit = unit

@@ -1,4 +1,4 @@
-"""What the tests of repairs share: functions with retentions named by their text, and a stream that really lends."""
+"""What the tests of repairs share: retentions named by their text, and a stream that really lends."""
 
 from __future__ import annotations
 
@@ -91,7 +91,9 @@ def _events(unit: FunctionSlice, kept: Kept) -> list[Retention]:
     found = [
         node
         for node in walk(unit.module)
-        if isinstance(node, kinds) and not isinstance(node, cst.Expr) and _text(unit, node) == "".join(kept.code.split())
+        if isinstance(node, kinds)
+        and not isinstance(node, cst.Expr)
+        and _text(unit, node) == "".join(kept.code.split())
     ]
     assert found, f"{kept.code} is not in the function"
     loop = Site(unit, next((node for node in walk(unit.module) if isinstance(node, cst.For)), found[0]))
@@ -112,7 +114,7 @@ def checkpoint(*names: str) -> dict[str, torch.Tensor]:
 
 
 class Lender:
-    """A stream that lends: one buffer, written again at every step. Counts the tensors that own a copy meanwhile."""
+    """A stream that lends: one buffer, written again at every step. Counts the copies that others hold."""
 
     def __init__(self, weights: dict[str, torch.Tensor]) -> None:
         self.weights = weights
@@ -134,7 +136,9 @@ class Lender:
         return len({one.untyped_storage().data_ptr() for one in tensors})
 
 
-def load(code: str, weights: dict[str, torch.Tensor], lender: Lender | None = None) -> dict[str, torch.Tensor]:
+def load(
+    code: str, weights: dict[str, torch.Tensor], lender: Lender | None = None
+) -> dict[str, torch.Tensor]:
     """Run `Model().load(stream)` of a file on a lending stream; what the model has in its parameters then."""
     scope: dict[str, object] = {"torch": torch}
     exec(compile(code, "model.py", "exec"), scope)

@@ -1,4 +1,4 @@
-"""Streams put into a collection: iterate the stream instead, or own all of it where the collection is needed."""
+"""Streams put into a collection: iterate the stream instead, or own all where the collection is needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ TAKE = """
 
 
 def model(*body: str) -> str:
-    return "class Model:\n    def load(self, weights):\n" + "".join(f"        {line}\n" for line in body) + TAKE
+    return (
+        "class Model:\n    def load(self, weights):\n" + "".join(f"        {line}\n" for line in body) + TAKE
+    )
 
 
 def materialized(code: str = "list(weights)", tensor: str = "list(weights)") -> Kept:
@@ -32,11 +34,20 @@ def body(repaired) -> list[str]:
 
 
 LAZY = [
-    (["for name, w in list(weights):", "    self.take([(name, w)])"], ["for name, w in weights:", "    self.take([(name, w)])"]),
-    (["ws = list(weights)", "for name, w in ws:", "    self.take([(name, w)])"], ["ws = weights", "for name, w in ws:", "    self.take([(name, w)])"]),
+    (
+        ["for name, w in list(weights):", "    self.take([(name, w)])"],
+        ["for name, w in weights:", "    self.take([(name, w)])"],
+    ),
+    (
+        ["ws = list(weights)", "for name, w in ws:", "    self.take([(name, w)])"],
+        ["ws = weights", "for name, w in ws:", "    self.take([(name, w)])"],
+    ),
     (["weights = list(weights)  # all", "self.take(weights)"], ["self.take(weights)"]),
     (["ws: list = list(weights)", "self.take(weights=ws)"], ["ws: list = weights", "self.take(weights=ws)"]),
-    (["for i, (name, w) in enumerate(list(weights)):", "    self.take([(name, w)])"], ["for i, (name, w) in enumerate(weights):", "    self.take([(name, w)])"]),
+    (
+        ["for i, (name, w) in enumerate(list(weights)):", "    self.take([(name, w)])"],
+        ["for i, (name, w) in enumerate(weights):", "    self.take([(name, w)])"],
+    ),
     (["self.take(list(weights))"], ["self.take(weights)"]),
 ]
 
@@ -83,7 +94,9 @@ def test_a_generator_expression_keeps_its_parentheses():
 def test_a_list_that_is_needed_is_owned(lines):
     repaired = repair(model(*lines), materialized())
     assert repaired.fix.applicability is Applicability.UNSAFE
-    assert repaired.fix.title == "own every tensor of `weights`: this holds the whole checkpoint in host memory"
+    assert (
+        repaired.fix.title == "own every tensor of `weights`: this holds the whole checkpoint in host memory"
+    )
     assert '[(name, tensor.detach().to("cpu", copy=True)) for name, tensor in weights]' in repaired.after
 
 
@@ -95,7 +108,10 @@ def test_owning_a_whole_stream_loads_right():
     assert equal(load(repaired.after, weights), weights)
     lines = ["table = dict(weights)", "self.take((name, table[name]) for name in sorted(table))"]
     repaired = repair(model(*lines), materialized("dict(weights)"))
-    assert body(repaired)[0] == 'table = {name: tensor.detach().to("cpu", copy=True) for name, tensor in weights}'
+    assert (
+        body(repaired)[0]
+        == 'table = {name: tensor.detach().to("cpu", copy=True) for name, tensor in weights}'
+    )
     assert equal(load(repaired.after, weights), weights)
 
 
@@ -103,7 +119,10 @@ def test_owning_a_whole_stream_loads_right():
     ("code", "reason"),
     [
         ("sorted(weights)", "`sorted(...)` needs the whole stream, and its order may matter"),
-        ("(*[], *weights)", "star-unpacking reads the whole stream; chain the parts with `itertools.chain` instead"),
+        (
+            "(*[], *weights)",
+            "star-unpacking reads the whole stream; chain the parts with `itertools.chain` instead",
+        ),
     ],
 )
 def test_refusals_say_why(code, reason):
@@ -123,7 +142,10 @@ COMPREHENSION = "[(n, w) for n, w in weights if n != 'skip']"
         ([f"weights = {COMPREHENSION}", "self.take(weights)"], f"weights = ({COMPREHENSION[1:-1]})"),
         ([f"self.take({COMPREHENSION})"], f"self.take({COMPREHENSION[1:-1]})"),
         ([f"self.take(weights={COMPREHENSION})"], f"self.take(weights=({COMPREHENSION[1:-1]}))"),
-        ([f"for n, w in {COMPREHENSION}:", "    self.take([(n, w)])"], f"for n, w in ({COMPREHENSION[1:-1]}):"),
+        (
+            [f"for n, w in {COMPREHENSION}:", "    self.take([(n, w)])"],
+            f"for n, w in ({COMPREHENSION[1:-1]}):",
+        ),
     ],
 )
 def test_a_list_comprehension_becomes_a_generator_expression(before, after):
@@ -138,8 +160,16 @@ def test_a_list_comprehension_becomes_a_generator_expression(before, after):
 
 def test_a_comprehension_over_lines_keeps_its_comments():
     lines = ["ws = [", "    # names first", "    (n, w) for n, w in weights", "]", "self.take(ws)"]
-    repaired = repair(model(*lines), materialized("[\n    # names first\n    (n, w) for n, w in weights\n]", "w"))
-    assert body(repaired) == ["ws = (", "    # names first", "    (n, w) for n, w in weights", ")", "self.take(ws)"]
+    repaired = repair(
+        model(*lines), materialized("[\n    # names first\n    (n, w) for n, w in weights\n]", "w")
+    )
+    assert body(repaired) == [
+        "ws = (",
+        "    # names first",
+        "    (n, w) for n, w in weights",
+        ")",
+        "self.take(ws)",
+    ]
 
 
 def test_a_comprehension_that_calls_something_is_unsafe():
@@ -151,7 +181,12 @@ def test_a_comprehension_that_calls_something_is_unsafe():
 @pytest.mark.parametrize(
     "lines",
     [
-        ["table = self.mapping()", "ws = [(table.get(n, n), w) for n, w in weights]", "table = None", "self.take(ws)"],
+        [
+            "table = self.mapping()",
+            "ws = [(table.get(n, n), w) for n, w in weights]",
+            "table = None",
+            "self.take(ws)",
+        ],
         ["ws = [(n, w) for n, w in weights]", "ws.sort()", "self.take(ws)"],
         ["ws = [(n, w) for n, w in weights]", "self.first = ws[0]"],
         ["self.ws = [(n, w) for n, w in weights]", "self.take(self.ws)"],

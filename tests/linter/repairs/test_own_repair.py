@@ -11,7 +11,9 @@ from loaderlint.linter.interpreter.events import Holder
 HOST = '.detach().to("cpu", copy=True)'
 
 
-def loop(*body: str, after: tuple[str, ...] = (), before: tuple[str, ...] = ("pending, prev = {}, None",)) -> str:
+def loop(
+    *body: str, after: tuple[str, ...] = (), before: tuple[str, ...] = ("pending, prev = {}, None",)
+) -> str:
     lines = [*before, "for name, w in weights:", *(f"    {line}" for line in body), *after]
     return "class Model:\n    def load(self, weights):\n" + "".join(f"        {line}\n" for line in lines)
 
@@ -38,15 +40,23 @@ def test_a_pair_waits_on_the_host_and_is_fused_there():
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        (["if prev is not None:", "    self.params[name] = torch.cat([prev, w])", "prev = w"], "uses it together"),
+        (
+            ["if prev is not None:", "    self.params[name] = torch.cat([prev, w])", "prev = w"],
+            "uses it together",
+        ),
         (["if prev is not None:", "    self.params[name] = prev * w", "prev = w"], "computes with it"),
-        (["if prev is not None:", "    self.params[name] = torch.add(prev, w)", "prev = w"], "uses it together"),
+        (
+            ["if prev is not None:", "    self.params[name] = torch.add(prev, w)", "prev = w"],
+            "uses it together",
+        ),
     ],
 )
 def test_a_tensor_that_meets_the_stream_again_stays_on_its_device(lines, why):
     repaired = repair(loop(*lines), Kept(Holder.VARIABLE, "prev = w", "prev"))
     assert repaired.fix.applicability is Applicability.SAFE
-    assert why in repaired.fix.title and repaired.fix.title.startswith("clone `w` before `prev` keeps it: line ")
+    assert why in repaired.fix.title and repaired.fix.title.startswith(
+        "clone `w` before `prev` keeps it: line "
+    )
     assert "prev = w.clone()\n" in repaired.after
     weights = checkpoint("a", "b", "c")
     assert not equal(load(repaired.before, weights), load(repaired.after, weights))
@@ -62,10 +72,13 @@ def test_a_tied_tensor_is_owned_on_the_host():
     assert equal(load(repaired.after, weights), {"head": weights["embed"]})
 
 
-@pytest.mark.parametrize(("kind", "code", "holder"), [
-    (Holder.OBJECT, "self.tied = w", "self.tied"),
-    (Holder.DICT, "self.pending[name] = w", "self.pending"),
-])
+@pytest.mark.parametrize(
+    ("kind", "code", "holder"),
+    [
+        (Holder.OBJECT, "self.tied = w", "self.tied"),
+        (Holder.DICT, "self.pending[name] = w", "self.pending"),
+    ],
+)
 def test_what_other_functions_may_read_stays_on_its_device(kind, code, holder):
     repaired = repair(loop(f"if name: {code}"), Kept(kind, code, holder))
     assert repaired.fix.title.endswith("other functions may read it on its device")
@@ -79,7 +92,11 @@ def test_what_other_functions_may_read_stays_on_its_device(kind, code, holder):
         ("pending[name] = w[0][1]", "w[0]", f"pending[name] = w[0][1]{HOST}"),
         ("pending[name] = (w)", "w", f"pending[name] = (w){HOST}"),
         ("pending[name] = (w, w.shape, w.numel())", "w", f"pending[name] = (w{HOST}, w.shape, w.numel())"),
-        ("pending[name] = w if name else other", "w if name else other", f"pending[name] = (w if name else other){HOST}"),
+        (
+            "pending[name] = w if name else other",
+            "w if name else other",
+            f"pending[name] = (w if name else other){HOST}",
+        ),
         ("pending[name] = await w", "await w", f"pending[name] = (await w){HOST}"),
         ("pending.setdefault(name, w)", "w", f"pending.setdefault(name, w{HOST})"),
         ("pending.setdefault(name, {})['w'] = w", "w", f"pending.setdefault(name, {{}})['w'] = w{HOST}"),
@@ -91,7 +108,9 @@ def test_what_other_functions_may_read_stays_on_its_device(kind, code, holder):
     ],
 )
 def test_exactly_the_tensor_is_copied(code, tensor, after):
-    function = loop(f"if name: {code}").replace("def load", "async def load" if "await" in code else "def load")
+    function = loop(f"if name: {code}").replace(
+        "def load", "async def load" if "await" in code else "def load"
+    )
     repaired = repair(function, Kept(Holder.DICT, code, "pending", tensor))
     assert repaired.after == repaired.before.replace(code, after)
 
@@ -114,14 +133,19 @@ def test_a_conditional_copy_is_made_a_sure_one(code, tensor, after):
 
 def test_all_stores_of_a_holder_are_repaired_or_none():
     code = loop("if name:", "    pending[name] = w", "else:", "    pair = (name, w)", "    pending[0] = pair")
-    first, second = Kept(Holder.DICT, "pending[name] = w", "pending"), Kept(Holder.DICT, "pending[0] = pair", "pending")
+    first, second = (
+        Kept(Holder.DICT, "pending[name] = w", "pending"),
+        Kept(Holder.DICT, "pending[0] = pair", "pending"),
+    )
     repaired = repair(code, first, second)
     assert repaired.after == repaired.before
     assert repaired.reason == "`w` does not stand in `pending[0] = pair` itself"
 
 
 def test_a_lambda_is_not_a_place_to_own_a_tensor():
-    repaired = repair(loop("pending[name] = lambda: w"), Kept(Holder.CAPTURED, "pending[name] = lambda: w", "pending"))
+    repaired = repair(
+        loop("pending[name] = lambda: w"), Kept(Holder.CAPTURED, "pending[name] = lambda: w", "pending")
+    )
     assert isinstance(repaired.repairs[0], NoFix)
 
 
@@ -137,7 +161,8 @@ def test_an_unused_future_becomes_a_call_in_line():
         before=("from concurrent.futures import ThreadPoolExecutor", "pool = ThreadPoolExecutor(1)"),
         after=("pool.shutdown()",),
     )
-    code += "\n    def put(self, name, w):\n        import time; time.sleep(0.02)\n        self.params[name] = w.clone()\n"
+    code += "\n    def put(self, name, w):\n        import time; time.sleep(0.02)\n"
+    code += "        self.params[name] = w.clone()\n"
     repaired = repair(code, Kept(Holder.SUBMITTED, "pool.submit(self.put, name, w)", "pool"))
     assert repaired.fix.applicability is Applicability.UNSAFE
     assert "            self.put(name, w)\n" in repaired.after
@@ -176,7 +201,10 @@ def test_long_calls_in_line_are_written_over_lines():
 
 
 def test_a_hidden_buffer_has_no_repair():
-    repaired = repair(loop("pass", before=("import itertools", "a, b = itertools.tee(weights)")), Kept(Holder.TEED, "itertools.tee(weights)", "a"))
+    repaired = repair(
+        loop("pass", before=("import itertools", "a, b = itertools.tee(weights)")),
+        Kept(Holder.TEED, "itertools.tee(weights)", "a"),
+    )
     assert "read the stream once instead" in repaired.reason
 
 

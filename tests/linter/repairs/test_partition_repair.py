@@ -36,7 +36,10 @@ BOTH = (in_list("experts"), in_list("normal"))
 def test_the_first_list_is_streamed_and_the_rest_owned():
     repaired = repair(EXPERTS, *BOTH)
     assert repaired.fix.applicability is Applicability.SAFE
-    assert repaired.fix.title == "yield the tensors of `experts` to `self._load_experts`, own the rest on the host"
+    assert (
+        repaired.fix.title
+        == "yield the tensors of `experts` to `self._load_experts`, own the rest on the host"
+    )
     assert textwrap.dedent("""
         def load(self, weights):
             normal = []
@@ -71,16 +74,25 @@ def test_streamed_tensors_are_not_held():
 
 
 def test_a_consumer_that_may_stop_early_is_followed_by_a_drain():
-    code = EXPERTS.replace("self.params[name] = w.clone()", "if 'stop' in name: break\n            self.params[name] = w.clone()", 1)
+    code = EXPERTS.replace(
+        "self.params[name] = w.clone()",
+        "if 'stop' in name: break\n            self.params[name] = w.clone()",
+        1,
+    )
     repaired = repair(code, *BOTH)
-    assert "experts = stream_experts()\n        self._load_experts(experts)\n        for _ in experts:\n" in repaired.after
+    assert (
+        "experts = stream_experts()\n        self._load_experts(experts)\n        for _ in experts:\n"
+        in repaired.after
+    )
     weights = checkpoint("0.experts.w", "1.experts.stop", "a", "2.experts.w", "b")
     loaded = load(repaired.after, weights)
     assert equal(loaded, {name: weights[name] for name in ("0.experts.w", "a", "b")})
 
 
 def test_a_callee_of_another_file_makes_the_repair_unsafe():
-    repaired = repair(EXPERTS.replace("self._load_experts(experts)", "self.model.load_weights(experts)"), *BOTH)
+    repaired = repair(
+        EXPERTS.replace("self._load_experts(experts)", "self.model.load_weights(experts)"), *BOTH
+    )
     assert repaired.fix.applicability is Applicability.UNSAFE
     assert "for _ in experts:" in repaired.after
 
@@ -144,11 +156,19 @@ THREE = (
 def test_three_lists_with_renamed_names_and_a_counter():
     repaired = repair(NAMES, *THREE)
     assert repaired.fix.applicability is Applicability.UNSAFE
-    assert "projector = []" in repaired.after and "language" not in repaired.after.split("def stream_language")[0]
+    assert (
+        "projector = []" in repaired.after
+        and "language" not in repaired.after.split("def stream_language")[0]
+    )
     assert "nonlocal count" in repaired.after
     assert "# strip the prefix" in repaired.after and "# towers" in repaired.after
     weights = checkpoint("skip.x", "a", "model.vision.b", "projector.c", "d")
-    expected = dict(zip(["language.a", "language.d", "vision.b", "projector.c"], [weights[n] for n in ("a", "d", "model.vision.b", "projector.c")]))
+    expected = dict(
+        zip(
+            ["language.a", "language.d", "vision.b", "projector.c"],
+            [weights[n] for n in ("a", "d", "model.vision.b", "projector.c")],
+        )
+    )
     assert not equal(load(repaired.before, weights), expected)
     assert equal(load(repaired.after, weights), expected)
 
@@ -256,7 +276,9 @@ def test_loops_that_cannot_move_own_their_lists(old, new):
 
 
 def test_owned_lists_load_right_when_nothing_can_be_streamed():
-    repaired = own_all(EXPERTS.replace("self._load_experts(experts)", "if experts: self._load_experts(experts)"), *BOTH)
+    repaired = own_all(
+        EXPERTS.replace("self._load_experts(experts)", "if experts: self._load_experts(experts)"), *BOTH
+    )
     assert equal(load(repaired.after, weights := checkpoint("a", "0.experts.b", "c")), weights)
 
 
