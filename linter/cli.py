@@ -14,7 +14,7 @@ from loaderlint.linter.fix_run import SAFE, SAFE_AND_UNSAFE, FixRun, fix, previe
 from loaderlint.linter.reporting.excerpts import Excerpts
 from loaderlint.linter.reporting.json import render_json
 from loaderlint.linter.reporting.summary import offer, repaired, summary
-from loaderlint.linter.reporting.text import render_error, render_finding
+from loaderlint.linter.reporting.text import render_error, render_finding, render_withdrawal
 
 _HELP = """Find weight-loading code that keeps a streamed tensor after its stream has moved on.
 
@@ -128,9 +128,11 @@ def _print_summary(
     report: Report, run: FixRun | None, allowed: frozenset[Applicability], written: bool
 ) -> None:
     """Everything but findings and diffs goes to standard error: programs can read standard output."""
-    for error in [*report.errors, *(run.withdrawn if run else ())]:
+    for error in report.errors:
         click.echo(render_error(error), err=True)
     if run:
+        for note in run.withdrawn:
+            click.echo(render_withdrawal(note), err=True)
         click.echo(repaired(run.findings, run.files, written), err=True)
     for line in summary(report.findings, report.files, len(report.errors)):
         click.echo(line, err=True)

@@ -25,9 +25,17 @@ def render_finding(finding: Finding, excerpts: Excerpts) -> str:
 
 def render_error(error: FileError) -> str:
     """One line that says which file could not be checked, where, and why."""
-    place = f"{error.path}:{error.line}" if error.line else error.path
-    shown = click.style(printable(place), bold=True)
-    return f"{shown}: {click.style('error', fg='red')}: {printable(error.message)}"
+    return _about_file(error, click.style("error", fg="red"))
+
+
+def render_withdrawal(note: FileError) -> str:
+    """One line that says which repair was taken back, and why; its finding is reported as before."""
+    return _about_file(note, click.style("note", fg="cyan"))
+
+
+def _about_file(about: FileError, kind: str) -> str:
+    place = f"{about.path}:{about.line}" if about.line else about.path
+    return f"{click.style(printable(place), bold=True)}: {kind}: {printable(about.message)}"
 
 
 def _steps(finding: Finding, excerpts: Excerpts) -> Iterator[str]:

@@ -21,7 +21,7 @@ from loaderlint.linter.findings import (
 from loaderlint.linter.reading.source import SourceFile, source_from_bytes
 from loaderlint.linter.reporting.excerpts import Excerpts
 from loaderlint.linter.reporting.json import render_json
-from loaderlint.linter.reporting.text import render_error, render_finding
+from loaderlint.linter.reporting.text import render_error, render_finding, render_withdrawal
 
 SOURCE = """\
 class Model:
@@ -116,6 +116,11 @@ def test_a_line_that_is_no_longer_there_leaves_the_step() -> None:
 def test_an_error_names_its_line_where_it_has_one() -> None:
     assert click.unstyle(render_error(FileError("a.py", 3, "syntax error"))) == "a.py:3: error: syntax error"
     assert click.unstyle(render_error(FileError("a", 0, "no such file"))) == "a: error: no such file"
+
+
+def test_a_repair_that_was_taken_back_is_a_note() -> None:
+    note = FileError("a.py", 3, "repair of LDR101 not applied: why")
+    assert click.unstyle(render_withdrawal(note)) == "a.py:3: note: repair of LDR101 not applied: why"
 
 
 def test_the_json_object() -> None:
