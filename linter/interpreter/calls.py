@@ -57,7 +57,7 @@ class Calls(Core, ABC):
             return self._unknown(arguments, node, state, context)
         results: set[object] = set()
         ends: list[State] = []
-        for atom in sorted(callee, key=repr) if len(callee) > 1 else callee:
+        for atom in sorted(callee, key=_order) if len(callee) > 1 else callee:
             end = state.copy() if len(callee) > 1 else state
             results |= self._call_atom(atom, arguments, node, end, context)
             ends.append(end)
@@ -252,6 +252,12 @@ class Calls(Core, ABC):
             elif isinstance(atom, Ref) and atom.loc in state.heap:
                 found |= state.heap[atom.loc].items
         return frozenset(found)  # type: ignore[arg-type]
+
+
+def _order(atom: object) -> tuple[str, str]:
+    """An order of callees that does not depend on hashing, as far as it can matter."""
+    detail = {Named: "name", Method: "name", Instance: "cls", Ref: "loc"}.get(type(atom), "")
+    return type(atom).__name__, str(getattr(atom, detail, ""))
 
 
 def _qualname(code: cst.CSTNode, made_in: Context) -> str:

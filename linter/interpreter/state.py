@@ -129,7 +129,7 @@ class State:
 
     def refs(self, value: Value) -> list[Loc]:
         """The objects that `value` itself refers to, in a stable order."""
-        return sorted((atom.loc for atom in value if isinstance(atom, Ref)), key=repr)
+        return sorted(atom.loc for atom in value if isinstance(atom, Ref))
 
     def objects(self, value: Value) -> list[tuple[Loc, Obj]]:
         """The same with the objects."""

@@ -5,7 +5,7 @@ The empty value stands for everything that holds no lent memory: numbers, module
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 import libcst as cst
@@ -18,7 +18,7 @@ MAX_TUPLE_DEPTH = 4
 class Loc(NamedTuple):
     """An allocation site. `recent` is the object of the newest run of that site, else all older ones together."""
 
-    key: Hashable
+    key: int
     recent: bool = True
 
 

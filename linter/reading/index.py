@@ -77,7 +77,8 @@ class FileIndex:
                 yield function
 
     def _calls_producer(self, function: Function) -> bool:
-        if not self._producer_names:
+        lines = self._lines[function.node.lineno - 1 : function.node.end_lineno]
+        if not any(name in line for name in self._producer_names for line in lines):
             return False
         return any(
             isinstance(node, ast.Call) and _called_name(node) in self._producer_names
