@@ -45,7 +45,7 @@ def _jumps(loop: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def _leaves(jump: cst.CSTNode, loop: cst.CSTNode, tree: Tree) -> bool:
-    """Whether a jump ends `loop`; a `break` in the `else` of an inner loop belongs to the loop around that."""
+    """Whether a jump ends `loop`; a `break` in the `else` of an inner loop belongs to the outer loop."""
     if isinstance(jump, cst.Return):
         return True
     inner: cst.CSTNode = jump

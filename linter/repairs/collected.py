@@ -13,7 +13,7 @@ from loaderlint.linter.repairs.tree import Refused, Tree
 
 @dataclass(frozen=True, slots=True)
 class CollectedList:
-    """`beginning` is the `name = []`, `appends` the statements `name.append(x)`, `reads` are all other uses."""
+    """`beginning` is the `name = []`, `appends` the statements `name.append(x)`, `reads` all other uses."""
 
     name: str
     beginning: cst.SimpleStatementLine

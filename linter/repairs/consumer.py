@@ -29,7 +29,7 @@ _AROUND_A_CALL = (
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """`use` is the collection where `statement` consumes it: `argument` of `call`, or what a loop iterates."""
+    """`use` is the collection where `statement` consumes it: `argument` of `call`, or iterated by a loop."""
 
     use: cst.BaseExpression
     statement: Statement
@@ -45,7 +45,7 @@ class Consumer:
 
 
 def only_consumer(tree: Tree, name: str, uses: Sequence[cst.Name], scope: cst.CSTNode) -> Consumer:
-    """The consumer of a collection whose other uses are `uses`. Raises `Refused` if there is no single one."""
+    """The consumer of a collection whose other uses are `uses`. Raises `Refused` without a single one."""
     if not uses:
         raise Refused(f"`{name}` is not read in this function")
     if len(uses) > 1:

@@ -15,24 +15,30 @@ from loaderlint.linter.repairs.purity import is_pure_expression
 from loaderlint.linter.repairs.tree import Refused, Tree, walk
 
 _COLLECTIONS = ("list", "tuple")
-_LAYERS = (cst.Assign, cst.AnnAssign)
+_ASSIGNMENTS = (cst.Assign, cst.AnnAssign)
 
 
-def iterate_lazily(tree: Tree, event: Retention, functions: Functions) -> Fix:
+def consumer_of_collection(tree: Tree, event: Retention) -> Consumer:
+    """The one place that reads the collection. Raises `Refused` if there are others, or it needs a list."""
+    node = event.kept.node
+    assignment, scope = tree.parent(node), tree.scope(node)
+    if not isinstance(assignment, _ASSIGNMENTS):
+        return consumer_of(tree, node, scope)
+    name = _single_target(tree, assignment)
+    uses = [use for use in tree.names[name] if tree.start(use) > tree.end(node)]
+    consumer = only_consumer(tree, name, uses, scope)
+    _refuse_other_paths(tree, assignment, consumer)
+    return consumer
+
+
+def iterate_lazily(tree: Tree, event: Retention, consumer: Consumer, functions: Functions) -> Fix:
     """Drop a `list(...)`, or make a list comprehension a generator expression. Raises `Refused`."""
     node = event.kept.node
     source = _source(tree, node)
     assignment = tree.parent(node)
-    scope = tree.scope(node)
-    if isinstance(assignment, _LAYERS):
-        name = _single_target(tree, assignment)
-        uses = [use for use in tree.names[name] if tree.start(use) > tree.end(node)]
-        consumer = only_consumer(tree, name, uses, scope)
-        _refuse_other_paths(tree, assignment, consumer)
-    else:
-        consumer, name = consumer_of(tree, node, scope), ""
-    needed = mentioned(node) - (target_names(node.for_in.target) if isinstance(node, cst.ListComp) else set())
-    _refuse_meanwhile(tree, node, consumer, needed - {name}, mentioned(source) - {name})
+    rebound = {_single_target(tree, assignment)} if isinstance(assignment, _ASSIGNMENTS) else set()
+    own = target_names(node.for_in.target) if isinstance(node, cst.ListComp) else set()
+    _refuse_meanwhile(tree, node, consumer, mentioned(node) - own - rebound, mentioned(source) - rebound)
     safe = reading_of(tree, consumer, functions).once and (source is not node or _is_plain(node))
     applicability = Applicability.SAFE if safe else Applicability.UNSAFE
     return Fix(applicability, *_lazy(tree, node, source, assignment))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from loaderlint.linter.interpreter.events import Holder, Retention
-from loaderlint.linter.repairs.names import bound_names, mentioned, target_names
+from loaderlint.linter.repairs.loops import tensor_variable
+from loaderlint.linter.repairs.names import mentioned, target_names
 from loaderlint.linter.repairs.tree import Tree, walk
 
-_WORD = re.compile(r"[^\W\d]\w*")
 _CONTAINERS = (Holder.LIST, Holder.DICT, Holder.MATERIALIZED)
 _LITERALS = (cst.BaseNumber, cst.BaseString)
 _PLAIN = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
@@ -23,6 +22,8 @@ def meets_other_tensors(tree: Tree, event: Retention) -> str:
     A loader copies from any device, so a kept tensor that is only handed on may wait on the host. One that is
     computed with, stands beside other tensors, or is read where this function does not show it, may not.
     """
+    if event.holder_kind is Holder.SUBMITTED:
+        return ""
     scope = tree.scope(event.kept.node)
     if "." in event.holder:
         return "other functions may read it on its device"
@@ -30,7 +31,7 @@ def meets_other_tensors(tree: Tree, event: Retention) -> str:
     if isinstance(scope, cst.FunctionDef) and root in _parameters(scope):
         return "the caller may read it on its device"
     derived = _derived(scope, root)
-    fresh = _stream_variables(tree, event) - derived
+    fresh = {tensor_variable(tree, event)} - derived - {""}
     tensors = derived - {root} if event.holder_kind in _CONTAINERS else derived
     for node in walk(scope.body):
         if isinstance(node, cst.BinaryOperation) and _is_arithmetic_with(node, derived, tensors):
@@ -76,13 +77,6 @@ def _flows(scope: cst.CSTNode) -> Iterator[tuple[set[str], cst.BaseExpression]]:
 def _takes_out(call: cst.Call) -> bool:
     """Whether this is a method like `pending.pop(name)`: its result is what the holder held."""
     return isinstance(call.func, cst.Attribute) and isinstance(call.func.value, (cst.Name, cst.Subscript))
-
-
-def _stream_variables(tree: Tree, event: Retention) -> set[str]:
-    """The variables that hold the tensor of the current step."""
-    loop = event.borrowed.node
-    names = target_names(loop.target) if isinstance(loop, cst.For) else set()
-    return set(_WORD.findall(event.tensor)) & (names | bound_names(tree.scope(event.kept.node).body))
 
 
 def _is_arithmetic_with(node: cst.BinaryOperation, derived: set[str], tensors: set[str]) -> bool:

@@ -78,7 +78,7 @@ def _up_to_scope(tree: Tree, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def _between(tree: Tree, loop: cst.For, consumer: Consumer) -> Iterator[cst.CSTNode]:
-    """What runs between the loop and its consumer, which must follow in the loop's block, or in a `with` there."""
+    """What runs between the loop and its consumer, which must follow in its block, or in a `with` there."""
     place: Statement = consumer.statement
     while True:
         block = tree.parent(place)

@@ -10,6 +10,7 @@ from loaderlint.linter.contracts import load_contracts
 from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Holder, Retention
 from loaderlint.linter.repairs.edit import call_method, insert
+from loaderlint.linter.repairs.loops import tensor_variable
 from loaderlint.linter.repairs.mixing import meets_other_tensors
 from loaderlint.linter.repairs.tree import Refused, Tree, walk
 
@@ -21,19 +22,28 @@ _COLLECTIONS = (Holder.LIST, Holder.MATERIALIZED)
 
 def own(tree: Tree, events: Sequence[Retention]) -> Fix:
     """Own every tensor that is put into one holder. Raises `Refused` where one of them cannot be told."""
-    first = events[0]
-    on_device = meets_other_tensors(tree, first)
+    on_device = meets_other_tensors(tree, events[0])
     method = CLONE if on_device else HOST_COPY
     edits = [edit for event in events for edit in _owned(tree, event, method)]
     whole = any(_may_hold_everything(tree, event) for event in events)
-    title = f"clone `{first.tensor}`" if on_device else f"own `{first.tensor}` on the host"
-    title += f" before `{first.holder}` keeps it"
+    applicability = Applicability.UNSAFE if whole else Applicability.SAFE
+    return Fix(applicability, _title(tree, events[0], on_device, whole), tuple(dict.fromkeys(edits)))
+
+
+def _title(tree: Tree, event: Retention, on_device: str, whole: bool) -> str:
+    tensor = _first_line(tree, tensor_places(tree, event)[0])
+    title = f"clone `{tensor}`" if on_device else f"own `{tensor}` on the host"
+    if event.holder_kind is Holder.SUBMITTED:
+        title += " before it is submitted"
+    elif event.holder_kind is Holder.MATERIALIZED:
+        title += " in the comprehension"
+    else:
+        title += f" before `{event.holder}` keeps it"
     if on_device:
         title += f": {on_device}"
     if whole:
         title += f"; this may hold the whole checkpoint in {'device' if on_device else 'host'} memory"
-    applicability = Applicability.UNSAFE if whole else Applicability.SAFE
-    return Fix(applicability, title, tuple(dict.fromkeys(edits)))
+    return title
 
 
 def own_on_host(tree: Tree, event: Retention) -> list[Edit]:
@@ -80,9 +90,25 @@ def tensor_places(tree: Tree, event: Retention) -> list[cst.BaseExpression]:
     outermost = [node for node in places if not any(other in set(tree.ancestors(node)) for other in places)]
     if not outermost:
         raise Refused(f"`{event.tensor}` does not stand in `{_first_line(tree, event.kept.node)}` itself")
-    if any(isinstance(node, (cst.Tuple, cst.List, cst.Dict, cst.BaseComp)) for node in outermost):
-        raise Refused(f"`{event.tensor}` is a collection: its tensors have to be owned where it is made")
-    return outermost
+    return [place for node in outermost for place in _tensors_of(tree, node, tensor_variable(tree, event))]
+
+
+def _tensors_of(tree: Tree, value: cst.BaseExpression, variable: str) -> list[cst.BaseExpression]:
+    """The tensors of a display like `(name, w)`: the parts made of `variable`, else the second of a pair."""
+    if not isinstance(value, (cst.Tuple, cst.List, cst.Set, cst.Dict)):
+        return [value]
+    parts = [part.value for part in value.elements]
+    made = [part for part in parts if _uses_data(tree, part, variable)]
+    if not made and len(parts) == 2:
+        made = parts[1:]
+    if not made or any(isinstance(part, cst.BaseComp) for part in made):
+        raise Refused(f"it is not clear which part of `{_first_line(tree, value)}` is the tensor")
+    return [tensor for part in made for tensor in _tensors_of(tree, part, variable)]
+
+
+def _uses_data(tree: Tree, part: cst.CSTNode, variable: str) -> bool:
+    names = (node for node in walk(part) if isinstance(node, cst.Name) and node.value == variable)
+    return any(not _is_metadata(tree, name) for name in names if name in tree.names.get(variable, ()))
 
 
 def _squeezed(text: str) -> str:
@@ -130,17 +156,18 @@ def _is_metadata(tree: Tree, tensor: cst.CSTNode) -> bool:
 
 
 def _may_hold_everything(tree: Tree, event: Retention) -> bool:
-    """Whether nothing bounds what the holder comes to hold."""
+    """Whether the holder gets every tensor that comes along, and gives none of them up again."""
     if event.holder_kind in _COLLECTIONS:
         return True
     if event.holder_kind is not Holder.DICT:
         return False
     if any(_is_removal(tree, use) for use in tree.names.get(event.holder, ())):
         return False
-    scope = tree.scope(event.kept.node)
     for around in tree.ancestors(event.kept.node):
-        if around is scope or isinstance(around, cst.If):
-            return around is scope
+        if isinstance(around, (cst.If, cst.FunctionDef, cst.Lambda)):
+            return False
+        if isinstance(around, (cst.For, cst.While)):
+            return True
     return False
 
 

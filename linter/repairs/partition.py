@@ -10,6 +10,7 @@ from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.repairs.callees import Functions, reading_of
 from loaderlint.linter.repairs.collected import CollectedList, without_beginning
+from loaderlint.linter.repairs.collecting import collected_in
 from loaderlint.linter.repairs.consumer import Consumer, only_consumer
 from loaderlint.linter.repairs.edit import insert, replace
 from loaderlint.linter.repairs.generator import generator_edits
@@ -19,20 +20,6 @@ from loaderlint.linter.repairs.names import bound_names, mentioned
 from loaderlint.linter.repairs.own import own_on_host
 from loaderlint.linter.repairs.purity import is_pure
 from loaderlint.linter.repairs.tree import Refused, Tree, walk
-
-
-def stream_loop(tree: Tree, event: Retention) -> cst.For:
-    """The outermost loop over the stream that keeps the tensor. Raises `Refused` where no loop does."""
-    scope = tree.scope(event.kept.node)
-    loops = []
-    for around in tree.ancestors(event.kept.node):
-        if around is scope:
-            break
-        if isinstance(around, cst.For) and event.stream in tree.text(around.iter):
-            loops.append(around)
-    if not loops:
-        raise Refused(f"`{event.holder}` is not filled by a loop over `{event.stream}` in this function")
-    return loops[-1]
 
 
 def partition(
@@ -45,6 +32,8 @@ def partition(
     streamed = min(read, key=lambda one: tree.start(one.reads[0]))
     owned = [one for one in lists if one is not streamed]
     consumer = only_consumer(tree, streamed.name, streamed.reads, tree.scope(loop))
+    if consumer.call is None and collected_in(tree, consumer.statement, lists[streamed][0]):
+        raise Refused(f"the loop over `{streamed.name}` collects its tensors again")
     move = check_move(tree, loop, consumer, {one.name for one in owned}, streamed.appends)
     reading = reading_of(tree, consumer, functions)
     drain = move.has_effects and not reading.drains
@@ -88,7 +77,7 @@ def _consume(tree: Tree, consumer: Consumer, name: str, generator: str, drain: b
     unit = tree.unit.module.default_indent
     rest = (
         f"{indent}for _ in {name}:\n"
-        f"{indent}{unit}pass  # The rest of the stream has to be sorted, also if its consumer stopped early.\n"
+        f"{indent}{unit}pass  # The rest of the stream has to be sorted, even if its consumer stopped.\n"
     )
     return [insert((first, 1), f"{indent}{name} = {generator}()\n"), insert((last + 1, 1), rest)]
 

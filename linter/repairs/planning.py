@@ -8,13 +8,19 @@ from functools import partial
 
 import libcst as cst
 
-from loaderlint.linter.findings import Fix, NoFix
+from loaderlint.linter.findings import Applicability, Fix, NoFix
 from loaderlint.linter.interpreter.events import Holder, Retention
 from loaderlint.linter.repairs.callees import Functions
 from loaderlint.linter.repairs.collected import CollectedList, collected_list
-from loaderlint.linter.repairs.materialized import iterate_lazily, own_whole_stream
+from loaderlint.linter.repairs.collecting import collected_in
+from loaderlint.linter.repairs.loops import stream_loop
+from loaderlint.linter.repairs.materialized import (
+    consumer_of_collection,
+    iterate_lazily,
+    own_whole_stream,
+)
 from loaderlint.linter.repairs.own import own
-from loaderlint.linter.repairs.partition import partition, stream_loop
+from loaderlint.linter.repairs.partition import partition
 from loaderlint.linter.repairs.submit import call_in_line
 from loaderlint.linter.repairs.tree import Refused, Tree
 
@@ -37,16 +43,21 @@ def plan(events: Sequence[Retention], functions: Functions | None = None) -> dic
 
 
 def _plan(events: Sequence[Retention], functions: Functions) -> dict[Retention, Repair]:
-    tree = Tree(events[0].kept.unit)
+    return _plan_holders(Tree(events[0].kept.unit), events, functions)
+
+
+def _plan_holders(tree: Tree, events: Sequence[Retention], functions: Functions) -> dict[Retention, Repair]:
     repairs: dict[Retention, Repair] = {}
     holders = _by_holder(tree, events)
     for loop, lists in _by_loop(tree, holders).items():
         fix = _first_that_fits(partial(partition, tree, loop, lists, functions))
         if isinstance(fix, Fix):
             repairs.update(dict.fromkeys((event for those in lists.values() for event in those), fix))
+    known = {event.kept.node for event in events}
     for those in holders.values():
         if those[0] not in repairs:
-            repairs.update(dict.fromkeys(those, _first_that_fits(*_strategies(tree, those, functions))))
+            strategies = _strategies(tree, those, known, functions)
+            repairs.update(dict.fromkeys(those, _first_that_fits(*strategies)))
     return repairs
 
 
@@ -73,7 +84,9 @@ def _by_loop(
     return {loop: lists for loop, lists in loops.items() if lists}
 
 
-def _strategies(tree: Tree, events: Sequence[Retention], functions: Functions) -> list[Strategy]:
+def _strategies(
+    tree: Tree, events: Sequence[Retention], known: set[cst.CSTNode], functions: Functions
+) -> list[Strategy]:
     first, keep = events[0], partial(own, tree, events)
     if first.holder_kind is Holder.SUBMITTED:
         return [partial(call_in_line, tree, first), keep]
@@ -81,8 +94,29 @@ def _strategies(tree: Tree, events: Sequence[Retention], functions: Functions) -
         return [partial(_refuse_tee, tree, first)]
     if first.holder_kind is Holder.MATERIALIZED:
         last = partial(own_whole_stream, tree, first) if isinstance(first.kept.node, cst.Call) else keep
-        return [partial(iterate_lazily, tree, first, functions), last]
+        return [partial(_iterate_and_follow, tree, first, known, functions), last]
     return [keep]
+
+
+def _iterate_and_follow(tree: Tree, event: Retention, known: set[cst.CSTNode], functions: Functions) -> Fix:
+    """Iterate the stream itself, and repair what the loop over it then keeps. Raises `Refused`."""
+    consumer = consumer_of_collection(tree, event)
+    fix = iterate_lazily(tree, event, consumer, functions)
+    again = collected_in(tree, consumer.statement, event) if consumer.call is None else []
+    again = [one for one in again if one.kept.node not in known]
+    if not again:
+        return fix
+    others = dict.fromkeys(_plan_holders(tree, again, functions).values())
+    refusals = [other.reason for other in others if isinstance(other, NoFix)]
+    if refusals:
+        raise Refused(refusals[0])
+    fixes = [fix, *others]
+    safe = all(one.applicability is Applicability.SAFE for one in fixes)
+    return Fix(
+        Applicability.SAFE if safe else Applicability.UNSAFE,
+        "; ".join(one.title for one in fixes),
+        tuple(edit for one in fixes for edit in one.edits),
+    )
 
 
 def _refuse_tee(tree: Tree, event: Retention) -> Fix:
