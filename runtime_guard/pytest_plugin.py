@@ -49,26 +49,21 @@ class _Guard:
 
         self._level = level
         self._reads, self._report = reads, report
-        self._current: dict[int, StaleRead] = {}
-        report.listeners.append(self._note)
+        self._total = 0
         activate(level)
-
-    def _note(self, stale_read: StaleRead) -> None:
-        self._current[id(stale_read)] = stale_read
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Result, None]:
         if call.excinfo is not None:
-            self._reads.observe_uncaught(call.excinfo.value)
+            self._reads.observe_chain(call.excinfo.value)
         outcome = yield
-        if self._current:
-            self._blame(outcome.get_result())
+        taken = self._report.take_stale_reads()
+        if taken:
+            self._blame(outcome.get_result(), taken)
 
-    def _blame(self, test_report: pytest.TestReport) -> None:
-        text = "\n".join(stale_read.text() for stale_read in self._current.values())
-        for stale_read in self._current.values():
-            stale_read.shown = True
-        self._current.clear()
+    def _blame(self, test_report: pytest.TestReport, taken: list[StaleRead]) -> None:
+        self._total += sum(stale_read.count for stale_read in taken)
+        text = "\n".join(stale_read.text() for stale_read in taken)
         if test_report.outcome == "failed":
             test_report.sections.append(("loaderlint guard", text))
         else:
@@ -76,10 +71,6 @@ class _Guard:
             test_report.longrepr = text
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        found = self._report.stale_reads()
-        total = sum(stale_read.count for stale_read in found)
-        terminalreporter.write_line(
-            f"loaderlint guard: level {self._level}, {total} stale read(s) at {len(found)} place(s)"
-        )
+        terminalreporter.write_line(f"loaderlint guard: level {self._level}, {self._total} stale read(s)")
         for note in self._report.notes():
             terminalreporter.write_line(f"loaderlint guard: {note}")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from . import report
 from .lease import CODE, Lease, find, stale
-from .sites import Site, call_site, describe, is_for_display, traceback_site
+from .sites import Stack, describe, is_for_display, site_of, stack_of_error
 
 if TYPE_CHECKING:
     import torch
@@ -27,42 +27,38 @@ def is_stale_read(error: BaseException | None) -> bool:
     return error.args[0].startswith((CODE, _GENERIC_TEXT))
 
 
-def observe_raise(error: BaseException, frame: FrameType | None) -> None:
-    """Take note of an error at the moment it reaches `frame`, its innermost frame of interest."""
-    if is_stale_read(error):
-        _observe(error, call_site(frame), list(_outwards(frame)))
+def observe(error: BaseException, frame: FrameType | None = None) -> report.StaleRead | None:
+    """Take note of an error, once, if it is that of a stale read; return what is known of that read.
 
-
-def observe_uncaught(error: BaseException | None) -> list[report.StaleRead]:
-    """Return the stale reads in an error's chain of causes; takes note of those not seen before."""
-    found = []
-    for link in _chain(error):
-        if is_stale_read(link):
-            frames = _frames(link.__traceback__)
-            seen = _observe(link, traceback_site(link.__traceback__), frames)
-            if seen is not None:
-                found.append(seen)
-    return found
-
-
-def _observe(error: BaseException, site: Site, frames: list[FrameType]) -> report.StaleRead | None:
-    if _SEEN in error.__dict__:
-        return error.__dict__[_SEEN]
-    lease = _lease_of(error.args[0], frames)
-    if lease is None or is_for_display(frames):
-        error.__dict__[_SEEN] = None
+    `frame` is the frame that the error reaches at this moment, None for one that has gone its way.
+    """
+    if not is_stale_read(error):
         return None
-    seen = report.record(lease, site)
-    error.__dict__[_SEEN] = seen
+    if _SEEN not in error.__dict__:
+        error.__dict__[_SEEN] = _record(error, stack_of_error(error.__traceback__, frame))
+    return error.__dict__[_SEEN]
+
+
+def observe_chain(error: BaseException | None) -> list[report.StaleRead]:
+    """Observe an error and its chain of causes; return the stale reads among them."""
+    seen = [observe(link) for link in _chain(error)]
+    return [stale_read for stale_read in seen if stale_read is not None]
+
+
+def _record(error: BaseException, stack: Stack) -> report.StaleRead | None:
+    lease = _lease_of(error.args[0], stack)
+    if lease is None or is_for_display(stack):
+        return None
+    site = site_of(stack)
     error.args = (lease.message(describe(site)), *error.args[1:])
-    return seen
+    return report.record(lease, site)
 
 
-def _lease_of(text: str, frames: list[FrameType]) -> Lease | None:
+def _lease_of(text: str, stack: Stack) -> Lease | None:
     token = _TOKEN.search(text)
     if token is not None:
         return find(token[1])
-    leases = list({id(lease): lease for lease in _leases_in(frames)}.values())
+    leases = list({id(lease): lease for lease in _leases_in(stack)}.values())
     candidates = leases or [lease for lease, _ in list(stale.values())]
     if not candidates:
         return None
@@ -72,9 +68,9 @@ def _lease_of(text: str, frames: list[FrameType]) -> Lease | None:
     return replace(candidates[-1], name=f"one of {len(candidates)} tensors such as {candidates[-1].name}")
 
 
-def _leases_in(frames: Iterable[FrameType]) -> Iterator[Lease]:
+def _leases_in(stack: Stack) -> Iterator[Lease]:
     by_storage = {id(ref()): lease for lease, ref in list(stale.values())}
-    for frame in frames:
+    for frame, _ in stack:
         found = [by_storage.get(id(storage)) for storage in _storages(frame)]
         if any(found):
             yield from filter(None, found)
@@ -108,17 +104,3 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         seen.add(id(link))
         yield link
         pending += [link.__cause__, link.__context__, *getattr(link, "exceptions", ())]
-
-
-def _frames(traceback: TracebackType | None) -> list[FrameType]:
-    frames: list[FrameType] = []
-    while traceback is not None:
-        frames.append(traceback.tb_frame)
-        traceback = traceback.tb_next
-    return frames[::-1]
-
-
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back

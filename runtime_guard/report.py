@@ -8,7 +8,6 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +24,7 @@ class StaleRead:
 
     lease: Lease
     read: Site
-    count: int = 0
+    count: int
     shown: bool = False
 
     def text(self) -> str:
@@ -52,10 +51,8 @@ class StaleRead:
         }
 
 
-# Called with each stale read as it is seen.
-listeners: list[Callable[[StaleRead], None]] = []
-
 _reads: dict[tuple[Site, Site], StaleRead] = {}
+_taken: list[StaleRead] = []
 _notes: dict[str, None] = {}
 _guards: dict[str, None] = {}
 
@@ -96,23 +93,24 @@ def record(lease: Lease, read: Site) -> StaleRead:
     """Count a stale read; reads at the same place of tensors yielded at the same place are one report."""
     key = read, lease.yielded
     known = _reads.get(key)
-    stale_read = _reads.setdefault(key, StaleRead(lease, read))
-    stale_read.count += 1
-    for listener in listeners:
-        listener(stale_read)
-    if known is None:
-        _write_file()
-    return stale_read
+    if known is not None:
+        known.count += 1
+        return known
+    _reads[key] = StaleRead(lease, read, count=1)
+    _write_file()
+    _finish_with_worker()
+    return _reads[key]
 
 
 def stale_reads() -> list[StaleRead]:
-    """Return the stale reads seen in this process so far."""
+    """Return the stale reads of this process that nobody has taken."""
     return list(_reads.values())
 
 
 def take_stale_reads() -> list[StaleRead]:
-    """Return the stale reads seen so far and forget them: they are the caller's to report."""
+    """Return the stale reads seen since the last call; to show them is now up to the caller."""
     taken = stale_reads()
+    _taken.extend(taken)
     _reads.clear()
     return taken
 
@@ -139,9 +137,9 @@ def _write_file() -> None:
         "guards": list(_guards),
         "notes": list(_notes),
     }
-    lines = [json.dumps(fields) + "\n" for fields in (head, *(read.fields() for read in _reads.values()))]
+    reads = [read.fields() for read in (*_taken, *_reads.values())]
     try:
-        _replace(_File.path, "".join(lines))
+        _replace(_File.path, "".join(json.dumps(fields) + "\n" for fields in (head, *reads)))
     except OSError as error:
         _File.failed = True
         say(f"no report file: cannot write to {REPORT_VARIABLE}={folder!r}: {error.strerror or error}")
@@ -155,9 +153,8 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _finish() -> None:
-    if not _reads:
-        return
-    _write_file()
+    if _reads or _taken:
+        _write_file()
     hidden = [read for read in _reads.values() if not read.shown]
     if hidden:
         total = sum(read.count for read in hidden)
@@ -168,16 +165,17 @@ def _finish() -> None:
             print(read.text(), file=sys.stderr, flush=True)
 
 
+def _finish_with_worker() -> None:
+    """Let a worker of multiprocessing report as it ends: one that was forked leaves without atexit."""
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None and process.parent_process() is not None:
+        sys.modules["multiprocessing.util"].Finalize(None, _finish, exitpriority=0)
+
+
 def _after_fork() -> None:
     _reads.clear()
+    _taken.clear()
     _File.path = None
-    if "multiprocessing.util" in sys.modules:
-        # A forked worker of multiprocessing leaves without atexit, and forgets finalizers as it starts.
-        sys.modules["multiprocessing.util"].register_after_fork(_guards, _finish_with_worker)
-
-
-def _finish_with_worker(_: object) -> None:
-    sys.modules["multiprocessing.util"].Finalize(None, _finish, exitpriority=0)
 
 
 atexit.register(_finish)

@@ -50,44 +50,50 @@ def is_display_file(filename: str) -> bool:
     return filename.startswith(_STANDARD_LIBRARY) and os.path.basename(filename) in _DISPLAY_MODULES
 
 
-def _place(frame: FrameType, line: int | None) -> Place:
-    return frame.f_code.co_filename, line or frame.f_code.co_firstlineno, frame.f_code.co_name
+# Frames with the line that runs or ran in each, the innermost first.
+Stack = list[tuple[FrameType, int]]
 
 
-def _site(frames: Iterable[tuple[FrameType, int | None]]) -> Site:
+def site_of(stack: Iterable[tuple[FrameType, int]]) -> Site:
+    """Return the site of a stack; empty when it holds no user frame."""
     places: list[Place] = []
-    for frame, line in frames:
-        if not is_user_file(frame.f_code.co_filename):
+    for frame, line in stack:
+        code = frame.f_code
+        if not is_user_file(code.co_filename):
             continue
-        places.append(_place(frame, line))
-        if not frame.f_code.co_flags & _GENERATOR or len(places) == _DEPTH:
+        places.append((code.co_filename, line, code.co_name))
+        if not code.co_flags & _GENERATOR or len(places) == _DEPTH:
             break
     return tuple(places)
 
 
-def _outwards(frame: FrameType | None) -> Iterator[tuple[FrameType, int | None]]:
+def _outwards(frame: FrameType | None) -> Iterator[tuple[FrameType, int]]:
     while frame is not None:
-        yield frame, frame.f_lineno
+        yield frame, frame.f_lineno or frame.f_code.co_firstlineno
         frame = frame.f_back
 
 
 def call_site(frame: FrameType | None) -> Site:
-    """Return the site of what `frame` is doing now; empty when no user frame is on the stack."""
-    return _site(_outwards(frame))
+    """Return the site of what `frame` is doing now."""
+    return site_of(_outwards(frame))
 
 
-def traceback_site(traceback: TracebackType | None) -> Site:
-    """Return the site that raised, with the lines that were running then."""
-    steps: list[tuple[FrameType, int | None]] = []
+def stack_of_error(traceback: TracebackType | None, frame: FrameType | None = None) -> Stack:
+    """Return where an error came from, then its callers.
+
+    `frame` is the frame that the error is passing now, for errors whose traceback is not begun yet.
+    """
+    stack: Stack = []
+    outer = traceback.tb_frame.f_back if traceback is not None else frame
     while traceback is not None:
-        steps.append((traceback.tb_frame, traceback.tb_lineno))
+        stack.insert(0, (traceback.tb_frame, traceback.tb_lineno))
         traceback = traceback.tb_next
-    return _site(reversed(steps))
+    return [*stack, *_outwards(outer)]
 
 
-def is_for_display(frames: Iterable[FrameType]) -> bool:
-    """Whether a read was made by a tool that shows values; `frames` from the innermost outwards."""
-    for frame in frames:
+def is_for_display(stack: Stack) -> bool:
+    """Whether a read was made by a tool that shows values: it comes before any user frame."""
+    for frame, _ in stack:
         filename = frame.f_code.co_filename
         if is_display_file(filename):
             return True

@@ -14,7 +14,7 @@ from types import CodeType, FrameType, TracebackType
 
 from . import report
 from .lease import stale
-from .reads import observe_raise, observe_uncaught
+from .reads import observe, observe_chain
 from .sites import is_user_file
 
 _TOOL_NAME = "loaderlint"
@@ -47,7 +47,7 @@ def _before_hooks() -> None:
 
 
 def _mark_shown(error: BaseException | None) -> None:
-    for stale_read in observe_uncaught(error):
+    for stale_read in observe_chain(error):
         stale_read.shown = True  # the traceback that follows carries the report as the error's message
 
 
@@ -65,7 +65,7 @@ def _monitor_raises() -> None:
 
 
 def _on_raise(code: CodeType, offset: int, error: BaseException) -> None:
-    observe_raise(error, sys._getframe(1))
+    observe(error, sys._getframe(1))
 
 
 def trace_reads() -> None:
@@ -90,7 +90,7 @@ def _trace(frame: FrameType, event: str, argument: object) -> Callable[..., obje
         threading.settrace(None)
         return None
     if event == "exception":
-        observe_raise(argument[1], frame)
+        observe(argument[1], frame)
     elif event == "call":
         if not is_user_file(frame.f_code.co_filename):
             return None

@@ -11,13 +11,19 @@ from ..lease import Contract
 from ..levels import POISON, TRAP
 from .base import Backend
 from .poison import CopyPoison, InPlacePoison, SwapPoison
-from .traps import MessageTrap, PokeTrap
+from .traps import FlagTrap, MessageTrap, PokeTrap
 
 _SELF_TEST = Contract("self-test", "", "")
 _EXCLUSIVE = Contract("self-test", "", "", exclusive=True, free_on_advance=True)
 
 _BY_LEVEL: dict[str, dict[str, Callable[[], Backend]]] = {
-    TRAP: {"message": MessageTrap, "poke": PokeTrap, "swap": SwapPoison, "copy": CopyPoison},
+    TRAP: {
+        "message": MessageTrap,
+        "poke": PokeTrap,
+        "flags": FlagTrap,
+        "swap": SwapPoison,
+        "copy": CopyPoison,
+    },
     POISON: {"in-place": InPlacePoison},
 }
 
@@ -38,8 +44,8 @@ class Choice:
 def choose(level: str, without: Collection[str] = ()) -> Choice:
     """Return the best working back end for TRAP or POISON, leaving out those named in `without`.
 
-    Names, best first: for TRAP `message`, `poke`, `swap`, `copy`; for POISON `in-place`. Raises RuntimeError
-    when none is left.
+    Names, best first: for TRAP `message`, `poke`, `flags`, `swap`, `copy`; for POISON `in-place`. Raises
+    RuntimeError when none is left.
     """
     for name, make in _BY_LEVEL[level].items():
         if name in without:

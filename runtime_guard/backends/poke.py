@@ -24,11 +24,10 @@ _MESSAGE_STRUCT = re.compile(r"struct [\w ]*StorageExtraMeta \{(.*?)\n\};", re.D
 
 @dataclass(frozen=True, slots=True)
 class StorageLayout:
-    """Offsets in bytes from the start of a StorageImpl; `message` is 0 where it is not known."""
+    """Where the flags lie, in bytes from the start of a StorageImpl."""
 
     has_check: int
     refuses_reads: int
-    message: int = 0
 
     def set_flags(self, address: int, value: bool) -> None:
         """Set or clear both flags of the StorageImpl at `address`."""
@@ -53,7 +52,7 @@ def _read_error(tensor: torch.Tensor) -> str:
 
 
 def find_layout() -> StorageLayout | None:
-    """Return where this torch keeps the flags, and the message if that can be planted; None if not found."""
+    """Return where this torch keeps the flags, or None if they were not found."""
     probe = _dummy()
     before = ctypes.string_at(_address(probe), _WINDOW)
     torch._C._set_throw_on_mutable_data_ptr(probe)
@@ -63,9 +62,7 @@ def find_layout() -> StorageLayout | None:
         return None
     has_check, refuses_writes = changed
     flags = StorageLayout(has_check, refuses_writes + 1)
-    if not _flags_work(flags):
-        return None
-    return StorageLayout(flags.has_check, flags.refuses_reads, _find_message(flags))
+    return flags if _flags_work(flags) else None
 
 
 def _flags_work(layout: StorageLayout) -> bool:
@@ -78,7 +75,8 @@ def _flags_work(layout: StorageLayout) -> bool:
     return refused and not _read_error(dummy)
 
 
-def _find_message(flags: StorageLayout) -> int:
+def find_message(flags: StorageLayout) -> int:
+    """Return the offset of the pointer to the message that a refused read raises, 0 if it was not found."""
     if not _message_struct_is_known():
         return 0
     dummy = _dummy()

@@ -6,9 +6,7 @@ import torch
 
 from ..lease import Contract
 from .aliasing import alias
-from .poke import StorageLayout, find_layout, plant_message
-
-GENERIC_TEXT = "Cannot access data pointer of Storage that is invalid"
+from .poke import find_layout, find_message, plant_message
 
 
 def _lend(tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
@@ -31,26 +29,39 @@ class MessageTrap:
         self._refuse(lent.untyped_storage()._cdata, message)
 
 
-class PokeTrap:
-    """Sets the same flags in the C++ object, for builds of torch that lack the function.
+class FlagTrap:
+    """Sets the same flags in the C++ object, for builds that lack the function.
 
-    Where the layout of the message is known too, a read raises the message, else torch's generic text.
+    A read raises torch's generic text, so which tensor was read has to be found out afterwards.
     """
 
+    name = "trap by flags"
     raises = True
 
     def __init__(self) -> None:
         layout = find_layout()
         if layout is None:
             raise RuntimeError("the flags of a storage were not found where they were looked for")
-        self._layout: StorageLayout = layout
-        self.name = "trap by flags and message" if layout.message else "trap by flags"
+        self._layout = layout
 
     def lend(self, tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
         return _lend(tensor, contract)
 
     def revoke(self, lent: torch.Tensor, message: str) -> None:
-        address = lent.untyped_storage()._cdata
-        if self._layout.message:
-            plant_message(address + self._layout.message, message)
-        self._layout.set_flags(address, True)
+        self._layout.set_flags(lent.untyped_storage()._cdata, True)
+
+
+class PokeTrap(FlagTrap):
+    """Plants the message in the C++ object too, where its layout is known."""
+
+    name = "trap by flags and message"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._message = find_message(self._layout)
+        if not self._message:
+            raise RuntimeError("the message of a storage was not found where it was looked for")
+
+    def revoke(self, lent: torch.Tensor, message: str) -> None:
+        plant_message(lent.untyped_storage()._cdata + self._message, message)
+        super().revoke(lent, message)

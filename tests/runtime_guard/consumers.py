@@ -1,4 +1,4 @@
-"""Loaders that keep streamed tensors, and loaders that do not; run in this process and beside old streamers."""
+"""Loaders that keep streamed tensors, and loaders that do not; for this process and beside old streamers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real RunAI streams: every stale read raises, no correct loader is disturbed, owned streams are untouched."""
+"""Real RunAI streams: stale reads raise, correct loaders are not disturbed, owned streams stay untouched."""
 
 from __future__ import annotations
 
