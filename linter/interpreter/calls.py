@@ -39,9 +39,10 @@ class Calls(Core, ABC):
     """Evaluates calls."""
 
     def _eval_Call(self, node: cst.Call, state: State, context: Context) -> Value:
-        callee = self.evaluate(node.func, state, context)
+        method = isinstance(node.func, cst.Attribute)
+        callee = (self.member if method else self.evaluate)(node.func, state, context)
         arguments = [self._argument(item, state, context) for item in node.args]
-        if isinstance(node.func, cst.Attribute) and not callee:
+        if method and not callee:
             return self._unknown_method(node.func, arguments, node, state, context)
         return self.call(callee, arguments, node, state, context)
 
@@ -195,7 +196,10 @@ class Calls(Core, ABC):
     ) -> Value:
         obj = state.heap[loc]
         code, made_in = obj.code  # type: ignore[misc]
-        if context.runs(code) or context.depth() >= MAX_DEPTH:
+        if context.runs(code):
+            # A recursion adds nothing to what its first round does.
+            return NOTHING
+        if context.depth() >= MAX_DEPTH:
             return self._unknown(arguments, node, state, context)
         frame = self.number(("call", node, code, context.frame))
         self.parents[frame] = made_in.frame

@@ -96,6 +96,14 @@ class Core(ABC):
         """The result of calling `callee`."""
 
     @abstractmethod
+    def member(self, node: cst.Attribute, state: State, context: Context) -> Value:
+        """An attribute or bound method of a value."""
+
+    @abstractmethod
+    def narrow(self, test: cst.BaseExpression, passed: State, failed: State, context: Context) -> None:
+        """Learn from a condition, in the states of both its outcomes."""
+
+    @abstractmethod
     def put(self, loc: Loc, value: Value, state: State, kept: Kept, keys: Value = frozenset()) -> None:
         """Add one item to a container."""
 

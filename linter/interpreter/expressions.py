@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import libcst as cst
+import libcst.matchers as m
 
 from loaderlint.linter.interpreter.core import CONTAINER_KINDS, Assignment, Context, Core
 from loaderlint.linter.interpreter.events import Holder, Site
@@ -28,6 +29,7 @@ from loaderlint.linter.interpreter.values import (
     is_text,
     loans,
     ref,
+    rewrite,
     tuple_of,
 )
 
@@ -84,12 +86,15 @@ class Expressions(Core, ABC):
         return _GLOBALS
 
     def _eval_Attribute(self, node: cst.Attribute, state: State, context: Context) -> Value:
-        return self.attribute(self.evaluate(node.value, state, context), node.attr.value, state)
+        found = self.member(node, state, context)
+        # An attribute of a tensor that is not called is metadata, or a view that a contract names.
+        return frozenset(atom for atom in found if not (isinstance(atom, Method) and any(loans(atom.receiver))))
 
-    def attribute(self, base: Value, name: str, state: State) -> Value:
-        """Attribute `name` of a value. Metadata of a tensor holds no memory."""
+    def member(self, node: cst.Attribute, state: State, context: Context) -> Value:
+        """An attribute or bound method of a value."""
+        name = node.attr.value
         found: set[object] = set()
-        for atom in base:
+        for atom in self.evaluate(node.value, state, context):
             if isinstance(atom, Loan) and name in self.contracts.tensor_attributes:
                 found.add(atom)
             elif isinstance(atom, Named):
@@ -228,7 +233,33 @@ class Expressions(Core, ABC):
 
     def _eval_IfExp(self, node: cst.IfExp, state: State, context: Context) -> Value:
         self.evaluate(node.test, state, context)
-        return self.evaluate(node.body, state, context) | self.evaluate(node.orelse, state, context)
+        other = state.copy()
+        self.narrow(node.test, state, other, context)
+        value = self.evaluate(node.body, state, context) | self.evaluate(node.orelse, other, context)
+        state.join(other)
+        return value
+
+    def narrow(self, test: cst.BaseExpression, passed: State, failed: State, context: Context) -> None:
+        """What a test for an ownership marker says about a tensor: without the marker it need not be lent."""
+        todo: list[tuple[cst.BaseExpression, bool]] = [(test, True)]
+        while todo:
+            node, positive = todo.pop()
+            if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+                todo.append((node.expression, not positive))
+            elif isinstance(node, cst.BooleanOperation):
+                todo += [(node.left, positive), (node.right, positive)]
+            elif isinstance(node, cst.Call) and node.args and isinstance(node.args[0].value, cst.Name):
+                if m.matches(node.func, m.Name("getattr") | m.Name("hasattr")):
+                    unmarked = failed if positive else passed
+                    self._unmark(node.args[0].value, unmarked, context)
+
+    def _unmark(self, name: cst.Name, state: State, context: Context) -> None:
+        names = state.frames[context.frame]
+        value = names.get(name.value, NOTHING)
+        if any(loans(value)):
+            names[name.value] = rewrite(
+                value, lambda atom: atom._replace(conditional=True) if isinstance(atom, Loan) else atom
+            )
 
     def _eval_NamedExpr(self, node: cst.NamedExpr, state: State, context: Context) -> Value:
         value = self.evaluate(node.value, state, context)
@@ -243,7 +274,7 @@ class Expressions(Core, ABC):
     def _eval_Yield(self, node: cst.Yield, state: State, context: Context) -> Value:
         if isinstance(node.value, cst.From):
             value = self.evaluate(node.value.item, state, context)
-            self.iterate(state, value, node, context, lambda now, item: self._yielded(now, item, node, context))
+            self.iterate(state, value, node, context, lambda now, item: self._yielded(now, item, node, context), False)
         elif node.value is not None:
             self._yielded(state, self.evaluate(node.value, state, context), node, context)
         return NOTHING

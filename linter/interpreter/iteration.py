@@ -140,7 +140,7 @@ class Iteration(Core, ABC):
             on_item(now, self.call(inputs[0], [Argument(item, node)], node, now, context))
 
         if len(inputs) > 1:
-            self.iterate(state, inputs[1], node, context, apply)
+            self.iterate(state, inputs[1], node, context, apply, pairs=False)
 
     def _lazy_starmap(
         self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
@@ -150,7 +150,7 @@ class Iteration(Core, ABC):
             on_item(now, self.call(inputs[0], spread, node, now, context))
 
         if len(inputs) > 1:
-            self.iterate(state, inputs[1], node, context, apply)
+            self.iterate(state, inputs[1], node, context, apply, pairs=False)
 
     def _lazy_filter(
         self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
@@ -243,8 +243,7 @@ def fresh_item(element: object, stream: Loc, site: Site) -> Value:
     """One item of a stream, just borrowed."""
     loan = frozenset({Loan(stream, site)})
     kinds = {"tensor": loan, "text": TEXT}
-    parts = [kinds.get(part, NOTHING) for part in element]  # type: ignore[attr-defined]
-    return loan if element == ("tensor",) else tuple_of(*parts)
+    return tuple_of(*(kinds.get(part, NOTHING) for part in element))  # type: ignore[attr-defined]
 
 
 def _items(obj: Obj) -> Value:

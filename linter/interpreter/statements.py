@@ -115,6 +115,7 @@ class Statements(Core, ABC):
         while isinstance(branch, cst.If):
             self.evaluate(branch.test, state, context)
             taken = state.copy()
+            self.narrow(branch.test, taken, state, context)
             self._block(branch.body, taken, context)
             ends.append(taken)
             branch = branch.orelse

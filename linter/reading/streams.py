@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-# One item of a stream, position by position: "tensor", "text" or "other". ("tensor",) alone is no tuple.
+# One item of a stream, position by position: "tensor", "text" or "other".
 Element = tuple[str, ...]
 PAIR: Element = ("text", "tensor")
 
@@ -65,8 +65,8 @@ def _element(item: ast.expr | None) -> Element | None:
     if isinstance(item, ast.Subscript) and _last_name(item.value) in ("tuple", "Tuple"):
         parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
         element = tuple(_part(part) for part in parts)
-        return element if "tensor" in element else None
-    return ("tensor",) if _last_name(item) in ("Tensor", "Array", "ndarray") else None
+        return element if "tensor" in element and "text" in element else None
+    return None
 
 
 def _part(annotation: ast.expr) -> str:
@@ -94,8 +94,8 @@ def _is_iterated_as_pairs(function: ast.FunctionDef, name: str) -> bool:
             isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= 2 and _mentions(source, name)
             for target, source in _loops(node)
         )
-        if isinstance(node, ast.Call) and _last_name(node.func) in _MATERIALIZERS and node.args:
-            iterated = iterated or (isinstance(node.args[0], ast.Name) and node.args[0].id == name)
+        if "weight" in name and isinstance(node, ast.Call) and _last_name(node.func) in _MATERIALIZERS:
+            iterated = iterated or any(_mentions(argument, name) for argument in node.args[:1])
     return iterated
 
 
