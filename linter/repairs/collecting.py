@@ -20,7 +20,7 @@ def collected_in(tree: Tree, loop: cst.For, event: Retention) -> list[Retention]
     variable = last_variable(loop)
     found = []
     for node in walk(loop.body) if variable else ():
-        kept = _kept_in(node, variable)
+        kept = _kept_in(tree, loop, node, variable)
         if kept is not None:
             kind, holder = kept
             found.append(
@@ -37,7 +37,9 @@ def collected_in(tree: Tree, loop: cst.For, event: Retention) -> list[Retention]
     return found
 
 
-def _kept_in(node: cst.CSTNode, variable: str) -> tuple[Holder, cst.BaseExpression] | None:
+def _kept_in(
+    tree: Tree, loop: cst.For, node: cst.CSTNode, variable: str
+) -> tuple[Holder, cst.BaseExpression] | None:
     """What `node` puts the value of `variable` into, if it does."""
     if (
         isinstance(node, cst.Call)
@@ -52,8 +54,17 @@ def _kept_in(node: cst.CSTNode, variable: str) -> tuple[Holder, cst.BaseExpressi
             return Holder.DICT, target.value
         if isinstance(target, cst.Attribute):
             return Holder.OBJECT, target
+        if isinstance(target, cst.Name) and _outlives(tree, loop, target):
+            return Holder.VARIABLE, target
     return None
 
 
 def _holds(value: cst.BaseExpression, variable: str) -> bool:
     return isinstance(value, _AS_IT_IS) and variable in mentioned(value)
+
+
+def _outlives(tree: Tree, loop: cst.For, target: cst.Name) -> bool:
+    """Whether the variable is one of the function, not of the loop's body alone."""
+    return target.value != last_variable(loop) and any(
+        not tree.inside(use, loop) for use in tree.names[target.value]
+    )

@@ -163,12 +163,12 @@ def test_three_lists_with_renamed_names_and_a_counter():
     assert "nonlocal count" in repaired.after
     assert "# strip the prefix" in repaired.after and "# towers" in repaired.after
     weights = checkpoint("skip.x", "a", "model.vision.b", "projector.c", "d")
-    expected = dict(
-        zip(
-            ["language.a", "language.d", "vision.b", "projector.c"],
-            [weights[n] for n in ("a", "d", "model.vision.b", "projector.c")],
-        )
-    )
+    expected = {
+        "language.a": weights["a"],
+        "language.d": weights["d"],
+        "vision.b": weights["model.vision.b"],
+        "projector.c": weights["projector.c"],
+    }
     assert not equal(load(repaired.before, weights), expected)
     assert equal(load(repaired.after, weights), expected)
 

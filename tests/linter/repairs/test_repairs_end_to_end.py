@@ -66,6 +66,17 @@ everything = list(weights)
 assert len(everything) == 4
 self.take(everything)
 """
+SORTED_AGAIN = """
+everything = list(weights)
+head, rest = None, []
+for name, w in everything:
+    if name == "a":
+        head = (name, w)
+    else:
+        rest.append((name, w))
+self.take([head])
+self.take(rest)
+"""
 COMPREHENSION = """
 wanted = [(name, w) for name, w in weights if name]
 self.take(wanted)
@@ -98,7 +109,7 @@ def repaired(body: str, newline: str = "\n") -> Repair:
     return repair(source, check_source(source), ALL, check_source)
 
 
-LOADERS = [PARTITION, INLINE, SECOND_LIST, LIST, COUNTED, COMPREHENSION, LOOKUP, LOOK_BEHIND]
+LOADERS = [PARTITION, INLINE, SECOND_LIST, LIST, COUNTED, SORTED_AGAIN, COMPREHENSION, LOOKUP, LOOK_BEHIND]
 
 
 @pytest.mark.parametrize("body", LOADERS)
