@@ -9,7 +9,7 @@ from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.repairs.callees import Functions, reading_of
 from loaderlint.linter.repairs.consumer import Consumer, consumer_of, only_consumer
 from loaderlint.linter.repairs.edit import between, delete_line, replace
-from loaderlint.linter.repairs.names import bound_names, mentioned, target_names
+from loaderlint.linter.repairs.names import bound_names, changed_objects, mentioned, target_names
 from loaderlint.linter.repairs.own import HOST_COPY
 from loaderlint.linter.repairs.purity import is_pure_expression
 from loaderlint.linter.repairs.tree import Refused, Tree, walk
@@ -38,8 +38,9 @@ def iterate_lazily(tree: Tree, event: Retention, consumer: Consumer, functions: 
     assignment = tree.parent(node)
     rebound = {_single_target(tree, assignment)} if isinstance(assignment, _ASSIGNMENTS) else set()
     own = target_names(node.for_in.target) if isinstance(node, cst.ListComp) else set()
-    _refuse_meanwhile(tree, node, consumer, mentioned(node) - own - rebound, mentioned(source) - rebound)
-    safe = reading_of(tree, consumer, functions).once and (source is not node or _is_plain(node))
+    stream = mentioned(source) - rebound if source is not node else mentioned(node.for_in.iter) - rebound
+    unseen = _unchanged_meanwhile(tree, node, consumer, mentioned(node) - own - rebound, stream)
+    safe = unseen and reading_of(tree, consumer, functions).once and (source is not node or _is_plain(node))
     applicability = Applicability.SAFE if safe else Applicability.UNSAFE
     return Fix(applicability, *_lazy(tree, node, source, assignment))
 
@@ -82,22 +83,28 @@ def _refuse_other_paths(tree: Tree, assignment: cst.CSTNode, consumer: Consumer)
         )
 
 
-def _refuse_meanwhile(
+def _unchanged_meanwhile(
     tree: Tree, node: cst.CSTNode, consumer: Consumer, needed: set[str], stream: set[str]
-) -> None:
-    """What is now computed later must not have changed by then, and nobody else may use the stream."""
-    made, used = tree.statement(node), consumer.statement
+) -> bool:
+    """Whether what is now computed later cannot have changed by then. Raises `Refused` where it has.
+
+    Nobody else may use the stream, and names that are `needed` may be looked at, but not changed.
+    """
     for name in stream:
         for use in tree.names.get(name, ()):
             if tree.start(use) > tree.end(node):
                 raise Refused(f"`{name}` is used again in line {tree.start(use)[0]}")
-    for name in needed:
-        for use in tree.names.get(name, ()):
-            after = tree.end(made) < tree.start(use) < tree.end(used)
-            if after and name in bound_names(tree.statement(use)):
-                raise Refused(
-                    f"`{name}` is set again in line {tree.start(use)[0]}, before the stream is read"
-                )
+    last, variables = tree.end(consumer.statement), bound_names(tree.scope(node).body)
+    uses = [
+        use for name in needed for use in tree.names.get(name, ()) if tree.end(node) < tree.start(use) < last
+    ]
+    for use in uses:
+        statement = tree.statement(use)
+        plain = isinstance(statement, cst.SimpleStatementLine)
+        changed = changed_objects(statement) & variables if plain else set()
+        if use.value in bound_names(statement) | changed:
+            raise Refused(f"`{use.value}` is changed in line {tree.start(use)[0]}, before the stream is read")
+    return not uses
 
 
 def _is_plain(node: cst.ListComp) -> bool:

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import libcst as cst
 
 from loaderlint.linter.repairs.consumer import Consumer
-from loaderlint.linter.repairs.names import bound_names, exposed_reads, mentioned, target_names
+from loaderlint.linter.repairs.names import (
+    bound_names,
+    changed_objects,
+    exposed_reads,
+    mentioned,
+    target_names,
+)
 from loaderlint.linter.repairs.tree import Refused, Statement, Tree, walk
 
 _NESTED = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
@@ -37,14 +43,17 @@ def check_move(
     carried = _carried(tree, loop)
     later = (*between, *_without_own_names(consumer))
     bound_later = bound_names(*between, consumer.statement)
-    changed = kept | carried | _changed_objects(tree, loop, yielding)
-    added_to = _only_added_to(tree, changed - kept - carried, later)
+    own = bound_names(loop)
+    variables = bound_names(tree.scope(loop).body)
+    objects = changed_objects(loop.body, but=yielding) & variables - own
+    changed = kept | carried | objects
+    added_to = _only_added_to(tree, objects - kept - carried, (loop, *later))
     early = changed & (mentioned(*later) - added_to) | carried & bound_later
     if early:
         raise Refused(f"`{min(early)}` is used before the loop would be done")
-    rebound = (mentioned(loop) - bound_names(loop)) & bound_later - added_to
-    if rebound:
-        raise Refused(f"`{min(rebound)}` is set again before the loop would be done")
+    new = (mentioned(loop) - own) & (bound_later | changed_objects(*later) & variables) - added_to
+    if new:
+        raise Refused(f"`{min(new)}` is changed before the loop would be done")
     stream = _stream_names(loop.iter)
     if stream & mentioned(*later):
         raise Refused(f"`{min(stream & mentioned(*later))}` is used again before the loop would be done")
@@ -147,22 +156,6 @@ def _blocks_after(tree: Tree, loop: cst.For) -> Iterator[Sequence[cst.CSTNode]]:
             parts = (*around.handlers, around.orelse, around.finalbody)
             yield [part for part in parts if part is not None and part is not node]
         node = around
-
-
-def _changed_objects(tree: Tree, loop: cst.For, yielding: Sequence[cst.Expr]) -> set[str]:
-    """Local variables whose objects the loop changes: by a method called for its effect, or by a store."""
-    found: set[str] = set()
-    for node in walk(loop.body, skip=_NESTED):
-        if isinstance(node, cst.Expr) and node not in yielding and isinstance(node.value, cst.Call):
-            function = node.value.func
-            target = function.value if isinstance(function, cst.Attribute) else None
-        elif isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign)):
-            target = getattr(node.target, "value", None)
-        else:
-            continue
-        if isinstance(target, cst.Name):
-            found.add(target.value)
-    return found & bound_names(tree.scope(loop).body) - bound_names(loop)
 
 
 def _only_added_to(tree: Tree, names: set[str], nodes: Sequence[cst.CSTNode]) -> set[str]:

@@ -42,6 +42,23 @@ def target_names(target: cst.CSTNode) -> set[str]:
     return {node.value for node in nodes if isinstance(node, cst.Name)}
 
 
+def changed_objects(*nodes: cst.CSTNode, but: Sequence[cst.Expr] = ()) -> set[str]:
+    """Variables whose objects these statements change: by a method called for its effect, or by a store.
+
+    The statements in `but` do not count.
+    """
+    found: set[str] = set()
+    for node in walk(*nodes, skip=_OWN_SCOPE):
+        target: cst.CSTNode | None = None
+        if isinstance(node, cst.Expr) and node not in but and isinstance(node.value, cst.Call):
+            target = node.value.func
+        elif isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.Del)):
+            target = node.target
+        if isinstance(target, (cst.Attribute, cst.Subscript)) and isinstance(target.value, cst.Name):
+            found.add(target.value.value)
+    return found
+
+
 def mentioned(*nodes: cst.CSTNode | None) -> set[str]:
     """Every name that stands in these nodes as a variable of theirs, read or bound."""
     found: set[str] = set()

@@ -188,12 +188,20 @@ def test_a_comprehension_that_calls_something_is_unsafe():
             "self.take(ws)",
         ],
         ["ws = [(n, w) for n, w in weights]", "ws.sort()", "self.take(ws)"],
+        [
+            "seen = set()",
+            "ws = [(n, w) for n, w in weights if n not in seen]",
+            "for n, w in ws:",
+            "    seen.add(n)",
+        ],
+        ["last = ''", "ws = [(n, w) for n, w in weights if n != last]", "for n, w in ws:", "    last = n"],
+        ["skip = {}", "for n, w in [(n, w) for n, w in weights if n not in skip]:", "    skip[n] = 1"],
         ["ws = [(n, w) for n, w in weights]", "self.first = ws[0]"],
         ["self.ws = [(n, w) for n, w in weights]", "self.take(self.ws)"],
     ],
 )
 def test_a_comprehension_that_has_to_stay_owns_its_tensors(lines):
-    code = next(line for line in lines if " for " in line).partition(" = ")[2]
+    code = next(line[line.index("[") : line.rindex("]") + 1] for line in lines if "[(" in line)
     repaired = repair(model(*lines), materialized(code, "w"))
     assert repaired.fix.applicability is Applicability.UNSAFE
     assert "whole checkpoint" in repaired.fix.title

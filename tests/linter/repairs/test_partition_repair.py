@@ -336,3 +336,19 @@ def test_nothing_is_done_for_a_list_whose_tensor_is_built_elsewhere():
     assert isinstance(repaired.repairs[0], NoFix)
     assert repaired.reason == "`w` does not stand in `kept.append(pair)` itself"
     assert repaired.after == repaired.before
+
+
+def test_a_loop_that_looks_at_what_its_consumer_changes_cannot_move():
+    code = """
+        class Model:
+            def load(self, weights):
+                done = set()
+                kept = []
+                for name, w in weights:
+                    if name not in done:
+                        kept.append((name, w))
+                for name, w in kept:
+                    done.add(name)
+                    self.params[name] = w.clone()
+    """
+    own_all(code, in_list("kept"))
