@@ -68,10 +68,11 @@ def lend_stream(
             yield name, tensor
             del tensor
             lender.advance(call_site(sys._getframe(1)))
-    finally:
+    except GeneratorExit:
         close = getattr(iterator, "close", None)
         if close is not None:
             close()
+        raise
 
 
 class _Lender:

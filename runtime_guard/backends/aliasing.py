@@ -9,11 +9,14 @@ _OWNER = "_loaderlint_owner"
 
 
 def can_be_lent(tensor: torch.Tensor) -> bool:
-    """Whether the guard can stand in for this tensor without its consumer noticing."""
+    """Whether the guard can stand in for this tensor without its consumer noticing.
+
+    Device memory is left alone: an alias would hide it from the allocator's bookkeeping of streams.
+    """
     return (
         type(tensor) is torch.Tensor
         and tensor.layout is torch.strided
-        and tensor.device.type in ("cpu", "cuda")
+        and tensor.device.type == "cpu"
         and not tensor.requires_grad
         and not tensor.is_conj()
         and not tensor.is_neg()

@@ -32,12 +32,7 @@ def pattern_of(dtype: torch.dtype) -> int:
 
 
 def _fill(tensor: torch.Tensor) -> None:
-    if tensor.device.type == "cpu":
-        ctypes.memset(tensor.data_ptr(), pattern_of(tensor.dtype), extent(tensor))
-        return
-    whole = torch.empty(0, dtype=torch.uint8, device=tensor.device)
-    start = tensor.storage_offset() * tensor.element_size()
-    whole.set_(tensor.untyped_storage(), start, (extent(tensor),), (1,)).fill_(pattern_of(tensor.dtype))
+    ctypes.memset(tensor.data_ptr(), pattern_of(tensor.dtype), extent(tensor))
 
 
 class InPlacePoison:
@@ -73,7 +68,7 @@ class SwapPoison:
     raises = False
 
     def __init__(self) -> None:
-        self._regions: dict[tuple[torch.device, int], torch.Tensor] = {}
+        self._regions: dict[int, torch.Tensor] = {}
         self._outgrown: list[torch.Tensor] = []
 
     def lend(self, tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
@@ -81,17 +76,17 @@ class SwapPoison:
 
     def revoke(self, lent: torch.Tensor, message: str) -> None:
         size = extent(lent)
-        region = self._region(lent.device, pattern_of(lent.dtype), size)
+        region = self._region(pattern_of(lent.dtype), size)
         stand_in = torch._C._construct_storage_from_data_pointer(region.data_ptr(), lent.device, size)
         lent.untyped_storage()._swap_data_ptr_(stand_in)
 
-    def _region(self, device: torch.device, pattern: int, size: int) -> torch.Tensor:
-        region = self._regions.get((device, pattern))
+    def _region(self, pattern: int, size: int) -> torch.Tensor:
+        region = self._regions.get(pattern)
         if region is None or region.numel() < size:
             if region is not None:
                 self._outgrown.append(region)  # stale tensors still point into it
-            region = torch.full((2 * size,), pattern, dtype=torch.uint8, device=device)
-            self._regions[device, pattern] = region
+            region = torch.full((2 * size,), pattern, dtype=torch.uint8, device="cpu")
+            self._regions[pattern] = region
         return region
 
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -168,6 +170,52 @@ def test_what_the_guard_cannot_stand_in_for_passes_through_and_is_named(
     for (_, tensor), (_, handed) in zip(odd, guard(iter(odd)), strict=True):
         assert handed is tensor
     assert "tensors of kind Parameter on cpu are not guarded" in report.notes()
+
+
+@pytest.mark.parametrize("level", ["trap", "poison"])
+@pytest.mark.parametrize("surroundings", [torch.inference_mode, torch.no_grad, partial(torch.device, "meta")])
+def test_loading_inside_the_usual_contexts(
+    surroundings: Callable[[], AbstractContextManager], level: str
+) -> None:
+    with surroundings():
+        loaded = [tensor.clone() for _, tensor in guard(iter(list(reusing_copies(3))), level)]
+        kept = [tensor for _, tensor in guard(iter(list(reusing_copies(3))), level)]
+    assert [tensor[0, 0].item() for tensor in loaded] == [1, 2, 3]
+    if level == "poison":
+        assert len(poisoned(("w", tensor) for tensor in kept)) == 3
+        return
+    for tensor in kept:
+        with pytest.raises(RuntimeError, match="LOADERLINT-E101"):
+            tensor.sum()
+
+
+def reusing_copies(count: int) -> Iterator[Named]:
+    for number in range(count):
+        yield f"layer.{number}", torch.full((4, 4), number + 1.0, device="cpu")
+
+
+def test_closing_early_closes_the_producer_and_exhausting_does_not() -> None:
+    class Producer:
+        closed = False
+
+        def __init__(self) -> None:
+            self._items = reusing_copies(3)
+
+        def __iter__(self) -> Producer:
+            return self
+
+        def __next__(self) -> Named:
+            return next(self._items)
+
+        def close(self) -> None:
+            self.closed = True
+
+    exhausted, left = Producer(), Producer()
+    assert len(list(guard(exhausted))) == 3
+    stream = guard(left)
+    next(stream)
+    stream.close()
+    assert (exhausted.closed, left.closed) == (False, True)
 
 
 def test_off_returns_the_iterator_itself() -> None:
