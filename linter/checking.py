@@ -35,7 +35,7 @@ def check_source(source: SourceFile) -> list[Finding]:
             executed |= interpreter.executed
         except Exception as error:  # A defect of ours must cost one function, not the run.
             findings.append(_internal_error(source, function, error))
-    findings += _judged(_definite_first(retentions.values()), contracts)
+    findings += _judged(_definite_first(retentions.values()), index, contracts)
     return findings
 
 
@@ -52,20 +52,20 @@ def _definite_first(events: Iterable[Retention]) -> list[Retention]:
     return list(chosen.values())
 
 
-def _judged(events: list[Retention], contracts: Contracts) -> list[Finding]:
+def _judged(events: list[Retention], index: FileIndex, contracts: Contracts) -> list[Finding]:
     by_unit: dict[object, list[Retention]] = defaultdict(list)
     for event in events:
         by_unit[event.kept.unit].append(event)
     findings = []
     for mine in by_unit.values():
-        repairs = _repairs([event for event in mine if not event.conditional])
+        repairs = _repairs([event for event in mine if not event.conditional], index)
         findings += [found for event in mine if (found := _finding(event, repairs, contracts)) is not None]
     return findings
 
 
-def _repairs(events: list[Retention]) -> Mapping[Retention, Fix | NoFix]:
+def _repairs(events: list[Retention], index: FileIndex) -> Mapping[Retention, Fix | NoFix]:
     try:
-        return plan(events)
+        return plan(events, {name: function.node for name, function in index.functions.items()})
     except Exception as error:  # Without its repair the finding still stands.
         reason = f"planning the repair failed, please report it: {type(error).__name__}: {error}"
         return dict.fromkeys(events, NoFix(reason))

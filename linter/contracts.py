@@ -4,7 +4,7 @@ Schema of a contract file (every table is optional):
   [tensor_attributes] view            attributes of a tensor that share its memory
   [tensor_methods] view, conditional_copy, copy, metadata, copy_if_true
   [functions] view, conditional_copy, metadata, text, capture, shallow_copy, await     by qualified name
-  [methods] submit, await             on receivers of unknown type
+  [methods] submit, await, read             on receivers of unknown type
   [lazy], [eager], [lazy_methods]     how an iterable is iterated: name -> operation
   [consume] functions                 iterate their argument and keep nothing
   [modules] read                      their other functions read tensors at once and keep none

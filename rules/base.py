@@ -38,8 +38,5 @@ def one_line(text: str, limit: int = 60) -> str:
 
 
 def tensor_name(event: Retention) -> str:
-    """The kept tensor as the user wrote it: of a kept `(name, tensor)` pair, the tensor."""
-    text = event.tensor.strip()
-    if text.startswith("(") and text.endswith(")") and "," in text:
-        text = text[1:-1].rpartition(",")[2].strip() or text
-    return one_line(text)
+    """The kept tensor as the user wrote it."""
+    return one_line(event.tensor)

@@ -8,6 +8,7 @@ from loaderlint.linter.contracts import Contracts
 from loaderlint.linter.interpreter.calls import Calls
 from loaderlint.linter.interpreter.containers import Containers
 from loaderlint.linter.interpreter.core import Context
+from loaderlint.linter.interpreter.displays import Displays
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.interpreter.expressions import Expressions
 from loaderlint.linter.interpreter.heap import Kind, Obj
@@ -19,7 +20,7 @@ from loaderlint.linter.interpreter.values import Value
 from loaderlint.linter.reading.index import FileIndex, Function
 
 
-class Interpreter(Statements, Expressions, Calls, Containers, Iteration, Libraries):
+class Interpreter(Statements, Expressions, Displays, Calls, Containers, Iteration, Libraries):
     """Runs one function abstractly, with everything of its file that it calls."""
 
     def run(self, function: Function) -> list[Retention]:

@@ -143,6 +143,10 @@ class Calls(Core, ABC):
             return self.submit(arguments, node, state, context)
         if effect == "await":
             state.pending = frozenset()
+        if effect == "read":
+            for item in arguments:
+                self.read(state, item.value, node, context)
+            return NOTHING
         if name in LIST_METHODS and lent:
             place = self.place(function.value, state, context)
             for loc, obj in state.objects(place):

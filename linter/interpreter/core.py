@@ -12,7 +12,7 @@ from loaderlint.linter.contracts import Contracts
 from loaderlint.linter.interpreter.events import Retention, Site
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
-from loaderlint.linter.interpreter.values import Atom, Kept, Loan, Loc, Ref, Value, leaves, rewrite
+from loaderlint.linter.interpreter.values import Atom, Kept, Loan, Loc, Ref, Tuple, Value, leaves, rewrite
 from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reading.slices import FunctionSlice
 
@@ -156,7 +156,17 @@ class Core(ABC):
         return Loc(self.number((node, context.frame, role)))
 
     def keep(self, value: Value, kept: Kept) -> Value:
-        """`value` after it was put into a holder: its fresh loans are now held by it."""
+        """`value` after it was put into a holder: its fresh loans are now held by it.
+
+        Of a kept pair `(name, tensor)`, each part's loans remember the part that they came from.
+        """
+        display = kept.tensor
+        if isinstance(display, cst.Tuple) and len(value) == 1:
+            (atom,) = value
+            if isinstance(atom, Tuple) and len(atom.items) == len(display.elements):
+                parts = zip(atom.items, display.elements, strict=True)
+                items = (self.keep(item, kept._replace(tensor=part.value)) for item, part in parts)
+                return frozenset({Tuple(tuple(items))})
 
         def held(atom: Atom) -> Atom:
             return atom._replace(kept=kept) if isinstance(atom, Loan) and not atom.stale else atom
@@ -177,8 +187,7 @@ class Core(ABC):
         for loc in sorted(state.pending):
             self._report_all(
                 state.reachable([state.heap[loc].items]),
-                lambda loan: loan.kept.site,
-                "a worker may read it only now",
+                lambda loan: (loan.kept.site, "a worker may read it only now"),
             )
 
     def advance_all(self, state: State, value: Value, site: Site) -> None:
@@ -200,8 +209,7 @@ class Core(ABC):
         if value and not state.dead:
             self._report_all(
                 state.reachable([value], within_call=True),
-                lambda loan: self._visible_site(node, context, loan),
-                note,
+                lambda loan: self._visible(node, context, loan, note),
                 assumptions,
             )
 
@@ -225,14 +233,14 @@ class Core(ABC):
         """The analysed call ended: what outlives it is read later."""
         outliving = [value for obj in state.heap.values() if obj.escapes for value in obj.values()]
         self._report_all(
-            state.reachable(outliving), lambda loan: loan.kept.site, "outlives this call, so it is read later"
+            state.reachable(outliving),
+            lambda loan: (loan.kept.site, "outlives this call, so it is read later"),
         )
 
     def _report_all(
         self,
         atoms: Iterable[Atom],
-        read: Callable[[Loan], Site],
-        note: str,
+        read: Callable[[Loan], tuple[Site, str]],
         assumptions: tuple[str, ...] = (),
     ) -> None:
         """Report the stale loans among `atoms` that some holder kept, each holder's place once."""
@@ -245,18 +253,16 @@ class Core(ABC):
             and (atom.kept.site.node, atom.conditional) not in self.retentions
         }
         for loan in sorted(stale, key=_order) if len(stale) > 1 else stale:
-            self._report(loan, read(loan), note, assumptions)
+            self._report(loan, *read(loan), assumptions)
 
-    def _visible_site(self, node: cst.CSTNode, context: Context, loan: Loan) -> Site:
+    def _visible(self, node: cst.CSTNode, context: Context, loan: Loan, note: str) -> tuple[Site, str]:
         """The read as seen from the function that kept the tensor: its own statement, or the call made there."""
         here: Context | None = context
         while here is not None:
-            if loan.kept is not None and here.unit is loan.kept.site.unit:
-                return Site(here.unit, node)
-            if here.call is None or here.caller is None:
-                break
-            node, here = here.call, here.caller
-        return Site(context.unit, node) if here is None else Site(here.unit, node)
+            if here.unit is loan.kept.site.unit:
+                return Site(here.unit, node), note if here is context else "read here, inside this call"
+            node, here = here.call or node, here.caller
+        return Site(context.unit, context.call or node), note
 
     def _report(self, loan: Loan, read: Site, note: str, assumptions: tuple[str, ...]) -> None:
         kept = loan.kept
