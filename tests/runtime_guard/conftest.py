@@ -16,8 +16,6 @@ from safetensors.torch import load_file
 
 from loaderlint.runtime_guard import activate, report
 
-pytest_plugins = ["pytester"]
-
 _ROOT = Path(__file__).parents[2]
 _UNREACHABLE = ("connection broken", "Failed to establish", "Temporary failure", "Could not fetch URL")
 

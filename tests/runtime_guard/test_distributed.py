@@ -1,4 +1,4 @@
-"""Distributed RunAI streams on two gloo ranks: all tensors share staging buffers, each is leased by itself."""
+"""Distributed RunAI streams on two gloo ranks: staging buffers are shared, each tensor is leased alone."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ def test_both_ranks_report_what_was_lent_and_nothing_owned(
 ) -> None:
     script = Path(__file__).with_name("distributed_rank.py")
     environment = {**clean_environment, "RUNAI_STREAMER_DIST_BUFFER_MIN_BYTESIZE": str(4 << 20)}
+    files = [str(file) for file in checkpoint_files]
     ranks = [
         subprocess.Popen(
-            [sys.executable, str(script), str(rank), str(tmp_path / "meet"), owned, *map(str, checkpoint_files)],
+            [sys.executable, str(script), str(rank), str(tmp_path / "meet"), owned, *files],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+pytest_plugins = ["pytester"]
+
 _TESTS = """
     import torch
     from loaderlint.runtime_guard import guard
