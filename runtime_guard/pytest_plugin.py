@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .report import StaleRead
 
 _OPTION = "--loaderlint-guard"
+_COUNT = "loaderlint_stale_reads"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,13 +63,19 @@ class _Guard:
             self._blame(outcome.get_result(), taken)
 
     def _blame(self, test_report: pytest.TestReport, taken: list[StaleRead]) -> None:
-        self._total += sum(stale_read.count for stale_read in taken)
+        setattr(test_report, _COUNT, sum(stale_read.count for stale_read in taken))
         text = "\n".join(stale_read.text() for stale_read in taken)
-        if test_report.outcome == "failed":
-            test_report.sections.append(("loaderlint guard", text))
-        else:
+        if hasattr(test_report, "wasxfail"):
+            test_report.outcome = "skipped"  # how pytest spells a failure that was expected
+        elif test_report.outcome != "failed":
             test_report.outcome = "failed"
             test_report.longrepr = text
+            return
+        test_report.sections.append(("loaderlint guard", text))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # Here and not where it is made: under pytest-xdist that is another process.
+        self._total += getattr(report, _COUNT, 0)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"loaderlint guard: level {self._level}, {self._total} stale read(s)")

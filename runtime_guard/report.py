@@ -84,9 +84,10 @@ def notes() -> list[str]:
 
 
 def begin(guard: str) -> None:
-    """Note that streams of this process are guarded from now on, by `guard`."""
-    _guards[guard] = None
-    _write_file()
+    """Note that a stream of this process is guarded by `guard`, one of the lines of `Choice.describe`."""
+    if guard not in _guards or _File.path is None:
+        _guards[guard] = None
+        _write_file()
 
 
 def record(lease: Lease, read: Site) -> StaleRead:
@@ -175,6 +176,7 @@ def _finish_with_worker() -> None:
 def _after_fork() -> None:
     _reads.clear()
     _taken.clear()
+    _guards.clear()
     _File.path = None
 
 

@@ -39,11 +39,12 @@ def _session(level: str, without: frozenset[str]) -> Session:
     choice = choose(level, without)
     if choice.shortfall:
         report.note(choice.shortfall)
-    report.begin(choice.describe())
     watch.install()
     return Session(choice)
 
 
 def open_session(level: str, without_backends: Collection[str] = ()) -> Session:
     """Return the session of a level (TRAP or POISON); makes it, tested, at the first call."""
-    return _session(level, frozenset(without_backends))
+    session = _session(level, frozenset(without_backends))
+    report.begin(session.choice.describe())
+    return session
