@@ -1,0 +1,97 @@
+"""The rules agree with what is written about them: spec files, their own documentation, the changelog."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from spec_cases import RULES_FOLDER, SPEC_FILES, read_cases
+
+from loaderlint.linter.checking import check_source
+from loaderlint.linter.findings import Category, Fix
+from loaderlint.linter.reading.source import source_from_bytes
+from loaderlint.rules.base import Rule
+from loaderlint.rules.registry import RULES
+
+CHANGELOG = Path(RULES_FOLDER).parent / "CHANGELOG.md"
+HEADINGS = ["## What it does", "## Why is this bad?", "## Example", "## Use instead"]
+CASES = {path.stem.upper(): read_cases(path) for path in SPEC_FILES}
+
+each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+
+
+def documentation(rule: Rule) -> str:
+    return import_module(f"loaderlint.rules.{rule.code.lower()}").__doc__ or ""
+
+
+def test_codes_and_names_are_unique() -> None:
+    assert len({rule.code for rule in RULES}) == len({rule.name for rule in RULES}) == len(RULES)
+    assert [rule.code for rule in RULES] == sorted(rule.code for rule in RULES)
+
+
+def test_each_rule_file_is_registered_and_has_a_spec() -> None:
+    codes = {rule.code for rule in RULES}
+    assert {path.stem.upper() for path in RULES_FOLDER.glob("ldr*.py")} == codes
+    assert set(CASES) == codes
+
+
+@each_rule
+def test_names_and_codes(rule: Rule) -> None:
+    assert re.fullmatch(r"LDR[1-8]\d\d", rule.code)
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)+", rule.name)
+    assert re.fullmatch(r"\d+\.\d+\.\d+", rule.since)
+
+
+@each_rule
+def test_the_documentation_has_its_headings(rule: Rule) -> None:
+    text = documentation(rule)
+    assert text.startswith(f"# {rule.name} ({rule.code})\n")
+    assert re.findall(r"^## .*$", text, re.MULTILINE) == HEADINGS
+    assert all(part.strip() for part in re.split(r"^#.*$", text, flags=re.MULTILINE)[1:] if part != "\n\n")
+
+
+@each_rule
+def test_the_spec_is_the_rules_own(rule: Rule) -> None:
+    first = (RULES_FOLDER / f"{rule.code.lower()}.md").read_text("utf-8").splitlines()[0]
+    assert first == f"# {rule.code} {rule.name}"
+    cases = CASES[rule.code]
+    positive = [case for case in cases if any(mark.code == rule.code for mark in case.found)]
+    negative = [case for case in cases if not case.reported and not case.missing]
+    enough = 4 if rule.code in ("LDR106", "LDR107", "LDR301") else 8
+    assert len(positive) >= (2 if rule.code == "LDR106" else enough - 1)
+    assert len(negative) >= min(enough, 5)
+
+
+def test_the_changelog_names_every_rule() -> None:
+    text = CHANGELOG.read_text("utf-8")
+    named = set(re.findall(r"LDR\d{3}", text))
+    for first, last in re.findall(r"LDR(\d{3}) to LDR(\d{3})", text):
+        named |= {f"LDR{number}" for number in range(int(first), int(last) + 1)}
+    assert {rule.code for rule in RULES} <= named
+
+
+@each_rule
+def test_what_a_finding_says(rule: Rule) -> None:
+    found = [
+        finding
+        for case in CASES[rule.code]
+        for finding in check_source(source_from_bytes("loader.py", case.code.encode()))
+        if finding.code == rule.code
+    ]
+    assert found
+    for finding in found:
+        message = finding.message
+        assert "\n" not in message and len(message) < 200
+        assert not message.endswith(".")
+        assert message[0].islower() or message[0] == "`", message
+        assert message.count("`") % 2 == 0 and "`" in message
+        assert (finding.name, finding.category, finding.severity) == (rule.name, rule.category, rule.severity)
+        assert rule.fixable or not isinstance(finding.fix, Fix)
+        assert [step.kind for step in finding.steps] == ["borrowed", "kept", "advanced", "read"]
+
+
+def test_correctness_is_an_error_and_a_hazard_a_warning() -> None:
+    for rule in RULES:
+        assert (rule.severity.value == "error") is (rule.category is Category.CORRECTNESS)
