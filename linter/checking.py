@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
@@ -10,6 +11,8 @@ from loaderlint.linter.findings import Category, Finding, Fix, NoFix, Severity, 
 from loaderlint.linter.interpreter.analysis import Interpreter
 from loaderlint.linter.interpreter.events import Retention, Site
 from loaderlint.linter.reading.index import FileIndex, Function
+from loaderlint.linter.reading.project import Project
+from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.source import SourceFile
 from loaderlint.linter.repairs import plan
 from loaderlint.rules.registry import rule_for
@@ -17,31 +20,38 @@ from loaderlint.rules.registry import rule_for
 INTERNAL_ERROR = "LDR900"
 
 
-def check_source(source: SourceFile) -> list[Finding]:
-    """The findings of one file. Raises `SourceError` for what is not Python."""
-    contracts = load_contracts()
-    index = FileIndex(source.path, source.tree(), source.lines, contracts)
-    retentions: dict[object, Retention] = {}
-    findings: list[Finding] = []
-    executed: set[str] = set()
-    # Outer functions first: they run the functions inside them with what these capture.
-    for function in sorted(index.candidates(), key=lambda item: item.qualname.count(".")):
-        if _covered(function, executed):
-            continue
-        try:
-            interpreter = Interpreter(index, contracts)
-            for event in interpreter.run(function):
-                retentions.setdefault((event.kept.node, event.conditional), event)
-            executed |= interpreter.executed
-        except Exception as error:  # A defect of ours must cost one function, not the run.
-            findings.append(_internal_error(source, function, error))
-    findings += _judged(_definite_first(retentions.values()), index, contracts)
-    return findings
+class Checker:
+    """Checks files one by one, and judges at the end: a helper's defect may show only in a caller's file."""
 
+    def __init__(self) -> None:
+        self._contracts = load_contracts()
+        self._project = Project(self._contracts)
+        self._events: dict[object, Retention] = {}
+        self._failures: list[Finding] = []
 
-def _covered(function: Function, executed: set[str]) -> bool:
-    """Whether a nested function has already run inside the function around it."""
-    return function.outer is not None and function.qualname in executed
+    def add(self, source: SourceFile) -> None:
+        """Analyse one file. Raises `SourceError` for what is not Python."""
+        index = self._project.add(source)
+        executed: set[tuple[FileIndex, str]] = set()
+        # Outer functions first: they run the functions inside them with what these capture.
+        for function in sorted(index.candidates(), key=lambda item: item.qualname.count(".")):
+            if function.outer is not None and (index, function.qualname) in executed:
+                continue
+            try:
+                interpreter = Interpreter(self._project, self._contracts)
+                for event in interpreter.run(function):
+                    self._events.setdefault((event.kept.node, event.conditional), event)
+                executed |= interpreter.executed
+            except Exception as error:  # A defect of ours must cost one function, not the run.
+                self._failures.append(_internal_error(source, function, error))
+
+    def source(self, path: str) -> SourceFile | None:
+        """A file that was added, or that a call led to."""
+        return self._project.source(path)
+
+    def findings(self) -> list[Finding]:
+        """What was found in the files that were added, and in those that their calls led to."""
+        return [*self._failures, *_judged(_definite_first(self._events.values()), self._project, self._contracts)]
 
 
 def _definite_first(events: Iterable[Retention]) -> list[Retention]:
@@ -52,20 +62,23 @@ def _definite_first(events: Iterable[Retention]) -> list[Retention]:
     return list(chosen.values())
 
 
-def _judged(events: list[Retention], index: FileIndex, contracts: Contracts) -> list[Finding]:
-    by_unit: dict[object, list[Retention]] = defaultdict(list)
+def _judged(events: list[Retention], project: Project, contracts: Contracts) -> list[Finding]:
+    by_unit: dict[FunctionSlice, list[Retention]] = defaultdict(list)
     for event in events:
         by_unit[event.kept.unit].append(event)
     findings = []
-    for mine in by_unit.values():
-        repairs = _repairs([event for event in mine if not event.conditional], index)
+    for unit, mine in by_unit.items():
+        definite = [event for event in mine if not event.conditional]
+        repairs = _repairs(definite, project.functions_beside(unit))
         findings += [found for event in mine if (found := _finding(event, repairs, contracts)) is not None]
     return findings
 
 
-def _repairs(events: list[Retention], index: FileIndex) -> Mapping[Retention, Fix | NoFix]:
+def _repairs(
+    events: list[Retention], functions: Mapping[str, ast.FunctionDef]
+) -> Mapping[Retention, Fix | NoFix]:
     try:
-        return plan(events, {name: function.node for name, function in index.functions.items()})
+        return plan(events, functions)
     except Exception as error:  # Without its repair the finding still stands.
         reason = f"planning the repair failed, please report it: {type(error).__name__}: {error}"
         return dict.fromkeys(events, NoFix(reason))
@@ -93,8 +106,14 @@ def _finding(
         steps=_steps(event),
         assumptions=event.assumptions,
         consequences=_consequences(contracts),
-        fix=repairs.get(event, NoFix("no repair is known for this shape")),
+        fix=_fix(event, repairs),
     )
+
+
+def _fix(event: Retention, repairs: Mapping[Retention, Fix | NoFix]) -> Fix | NoFix:
+    if event.borrowed.unit.path != event.kept.unit.path:
+        return NoFix("the stream is another file's: only a check of both could prove a repair")
+    return repairs.get(event, NoFix("no repair is known for this shape"))
 
 
 def _steps(event: Retention) -> tuple[Step, ...]:

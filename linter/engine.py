@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from loaderlint.linter.edits import keep_comments
 from loaderlint.linter.findings import FileError, Finding
-from loaderlint.linter.reading.discover import discover
-from loaderlint.linter.reading.source import SourceError, SourceFile, read_bytes, source_from_bytes
+from loaderlint.linter.reading.discover import Discovery, discover
 from loaderlint.linter.reading.sieve import may_handle_weights
+from loaderlint.linter.reading.source import SourceError, SourceFile, read_bytes, source_from_bytes
 from loaderlint.linter.suppressions import unsuppressed
+
+if TYPE_CHECKING:
+    from loaderlint.linter.checking import Checker
 
 
 @dataclass
@@ -27,41 +33,85 @@ def check_paths(paths: Sequence[str]) -> Report:
     """Check every file behind `paths`; a file that cannot be checked becomes an error of the report."""
     found = discover(paths)
     report = Report(errors=list(found.errors))
+    with _no_garbage_collection():
+        checker = _analysed(found, report)
+        if checker is not None:
+            _collect(checker, report)
+    return report
+
+
+def _analysed(found: Discovery, report: Report) -> Checker | None:
+    """The checker that has seen every file that may hold a loader; None if there was no such file."""
+    checker: Checker | None = None
     for path in found.files:
         try:
             raw = read_bytes(path)
             # A named file is read in full, so that its errors are seen; of a tree only what may hold a loader is.
-            if path not in found.named and not may_handle_weights(raw):
-                report.files += 1
-                continue
-            source = source_from_bytes(path, raw)
-            findings = findings_to_report(source)
+            if path in found.named or may_handle_weights(raw):
+                checker = checker or _new_checker()
+                _add(checker, source_from_bytes(path, raw))
         except SourceError as error:
             report.errors.append(error.error)
             continue
         report.files += 1
-        if findings:
-            report.findings += findings
-            report.sources[path] = source
-    return report
+    return checker
 
 
-def findings_to_report(source: SourceFile) -> list[Finding]:
-    """The file's findings without the silenced ones. Raises `SourceError`, also for a defect of loaderlint's own."""
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Syntax trees are many objects that live until the end: looking for garbage among them doubles the time."""
+    enabled = gc.isenabled()
+    gc.disable()
     try:
-        found = check_file(source)
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _new_checker() -> Checker:
+    # LibCST takes a third of a second to import; a run over files that the sieve rejects does without it.
+    from loaderlint.linter.checking import Checker
+
+    return Checker()
+
+
+def _add(checker: Checker, source: SourceFile) -> None:
+    try:
+        checker.add(source)
     except SourceError:
         raise
     except Exception as error:  # Nothing in a user's file may stop the run over the others.
         message = f"internal error, please report it: {type(error).__name__}: {error}"
         raise SourceError(source.path, 0, message) from error
+
+
+def _collect(checker: Checker, report: Report) -> None:
+    by_path: dict[str, list[Finding]] = {}
+    for finding in checker.findings():
+        by_path.setdefault(finding.path, []).append(finding)
+    for path, findings in sorted(by_path.items()):
+        source = checker.source(path)
+        kept = _to_report(source, findings)
+        if kept:
+            report.findings += kept
+            report.sources[path] = source
+
+
+def _to_report(source: SourceFile, found: list[Finding]) -> list[Finding]:
     kept = keep_comments(source, unsuppressed(source, found))
     return sorted(kept, key=lambda finding: (finding.line, finding.column, finding.code))
 
 
-def check_file(source: SourceFile) -> list[Finding]:
-    """The findings of one file. Raises `SourceError` for what is not Python."""
-    # LibCST takes a third of a second to import; a run over files that the sieve rejects does without it.
-    from loaderlint.linter.checking import check_source
+def findings_to_report(source: SourceFile) -> list[Finding]:
+    """One file's findings without the silenced ones. Raises `SourceError`, also for a defect of loaderlint's own."""
+    checker = _new_checker()
+    _add(checker, source)
+    return _to_report(source, [finding for finding in checker.findings() if finding.path == source.path])
 
-    return check_source(source)
+
+def check_file(source: SourceFile) -> list[Finding]:
+    """One file's findings, the silenced ones too. Raises `SourceError` for what is not Python."""
+    checker = _new_checker()
+    checker.add(source)
+    return [finding for finding in checker.findings() if finding.path == source.path]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from loaderlint.linter.contracts import Contracts
 from loaderlint.linter.interpreter.calls import Calls
 from loaderlint.linter.interpreter.containers import Containers
 from loaderlint.linter.interpreter.core import Context
@@ -17,7 +16,7 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.statements import Statements
 from loaderlint.linter.interpreter.tensors import Libraries
 from loaderlint.linter.interpreter.values import Value
-from loaderlint.linter.reading.index import FileIndex, Function
+from loaderlint.linter.reading.index import Function
 
 
 class Interpreter(Statements, Expressions, Displays, Calls, Containers, Iteration, Libraries):
@@ -25,16 +24,16 @@ class Interpreter(Statements, Expressions, Displays, Calls, Containers, Iteratio
 
     def run(self, function: Function) -> list[Retention]:
         """Analyse `function` as an entry point; its stream parameters lend until they advance."""
-        unit = self.index.slice(function)
+        unit = function.index.slice(function)
         code = unit.function
         frame = self.number(("entry", code))
         self.parents[frame] = None
-        context = Context(frame, unit, code, function.qualname)
+        context = Context(frame, function.index, function.owner, unit, code, function.qualname)
         state = State()
         state.frames[frame] = {}
         for parameter in _all_parameters(code):
             state.frames[frame][parameter.name.value] = self._entry_value(parameter, function, state, context)
-        self.executed.add(function.qualname)
+        self.executed.add((function.index, function.qualname))
         self.execute(code.body.body, state, context)
         self._leave(state, context)
         return list(self.retentions.values())
@@ -59,8 +58,3 @@ def _all_parameters(code: cst.FunctionDef) -> list[cst.Param]:
     params = code.params
     stars = [item for item in (params.star_arg, params.star_kwarg) if isinstance(item, cst.Param)]
     return [*params.posonly_params, *params.params, *params.kwonly_params, *stars]
-
-
-def analyse(index: FileIndex, contracts: Contracts, function: Function) -> list[Retention]:
-    """The retentions of one entry point."""
-    return Interpreter(index, contracts).run(function)

@@ -8,7 +8,7 @@ from functools import cache
 
 import libcst as cst
 
-from loaderlint.linter.interpreter.containers import LIST_METHODS
+from loaderlint.linter.interpreter.containers import LIST_METHODS, receiver_node
 from loaderlint.linter.interpreter.core import (
     CONTAINER_KINDS,
     MAX_DEPTH,
@@ -32,7 +32,7 @@ from loaderlint.linter.interpreter.values import (
     Tuple,
     Value,
 )
-from loaderlint.linter.reading.index import Function
+from loaderlint.linter.reading.index import Class, Function
 
 
 class Calls(Core, ABC):
@@ -43,7 +43,7 @@ class Calls(Core, ABC):
         callee = (self.member if method else self.evaluate)(node.func, state, context)
         arguments = [self._argument(item, state, context) for item in node.args]
         if method and not callee:
-            return self._unknown_method(node.func, arguments, node, state, context)
+            return self._unknown_method(node.func.attr.value, arguments, node, state, context)
         return self.call(callee, arguments, node, state, context)
 
     def _argument(self, item: cst.Arg, state: State, context: Context) -> Argument:
@@ -73,6 +73,8 @@ class Calls(Core, ABC):
     ) -> Value:
         if isinstance(atom, Named):
             result = self.library_call(atom.name, arguments, node, state, context)
+            if result is None and self._worth_running(arguments, state):
+                result = self._call_project(atom.name, arguments, node, state, context)
             if result is None and atom.name.partition(".")[0] in self.contracts.modules:
                 # A library that reads tensors at once, as the contracts say: nothing is assumed.
                 for item in arguments:
@@ -87,6 +89,21 @@ class Calls(Core, ABC):
             # A `partial`, called: it reads what it captured.
             self.read(state, frozenset({atom}), node, context)
         return self._unknown(arguments, node, state, context)
+
+    def _call_project(
+        self, name: str, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value | None:
+        """Call a function, or make an object of a class, that another place of the project defines."""
+        found = self.project.find(name)
+        if isinstance(found, Function):
+            return self.call(self.project_function(found, state), arguments, node, state, context)
+        initializer = self.project.method(found, "__init__") if found is not None else None
+        if initializer is None:
+            return None
+        made = self.new(state, node, context, Obj(Kind.OBJECT, code=found))
+        bound = [Argument(made, node), *arguments]  # type: ignore[arg-type]
+        self.call(self.project_function(initializer, state), bound, node, state, context)
+        return made
 
     def _method(
         self, method: Method, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
@@ -117,11 +134,13 @@ class Calls(Core, ABC):
             if name == "__next__":
                 return self.next_item(state, frozenset({Ref(loc)}), node, context)
             return NOTHING
-        function = self.index.functions.get(f"{obj.code}.{name}") if isinstance(obj.code, str) else None
-        if function is not None and self._worth_running(arguments, state):
-            bound = [Argument(frozenset({Ref(loc)}), node), *arguments]  # type: ignore[arg-type]
-            return self.call(self.file_function(function, state), bound, node, state, context)
-        return self._unknown_method(node.func, arguments, node, state, context)
+        receiver = Argument(frozenset({Ref(loc)}), node)  # type: ignore[arg-type]
+        if isinstance(obj.code, Class) and self._worth_running([receiver, *arguments], state):
+            function = self.project.method(obj.code, name)
+            if function is not None:
+                bound = [*([] if function.is_static else [receiver]), *arguments]
+                return self.call(self.project_function(function, state), bound, node, state, context)
+        return self._unknown_method(name, arguments, node, state, context)
 
     def _worth_running(self, arguments: Sequence[Argument], state: State) -> bool:
         return any(state.holds_loans(item.value) for item in arguments)
@@ -129,14 +148,8 @@ class Calls(Core, ABC):
     # What nothing is known of
 
     def _unknown_method(
-        self,
-        function: cst.Attribute,
-        arguments: Sequence[Argument],
-        node: cst.Call,
-        state: State,
-        context: Context,
+        self, name: str, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
     ) -> Value:
-        name = function.attr.value
         effect = self.contracts.methods.get(name)
         lent = self._worth_running(arguments, state)
         if effect == "submit" and lent:
@@ -148,7 +161,7 @@ class Calls(Core, ABC):
                 self.read(state, item.value, node, context)
             return NOTHING
         if name in LIST_METHODS and lent:
-            place = self.place(function.value, state, context)
+            place = self.place(receiver_node(node), state, context)
             for loc, obj in state.objects(place):
                 if obj.kind is Kind.OBJECT or obj.kind in CONTAINER_KINDS:
                     self.container_method(loc, name, arguments, node, state, context)
@@ -163,16 +176,23 @@ class Calls(Core, ABC):
         self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
     ) -> Value:
         """An unknown callee consumes what it is given at once; given a stream, it may hand one back."""
-        function = node.func if isinstance(node, cst.Call) else node
         streams: Value = NOTHING
         for item in arguments:
             if state.holds_loans(item.value):
-                self.consume(state, item.value, node, context, context.unit.text(function))
+                self.consume(state, item.value, node, context, self._callee_text(node, context))
                 if self.is_stream(state, item.value):
                     streams |= item.value
         if streams:
             return self.new(state, node, context, Obj(Kind.MAYBE_STREAM, fields={"0": streams}))
         return NOTHING
+
+    def _callee_text(self, node: cst.CSTNode, context: Context) -> str:
+        """The callee as it is written, for the report; a `map` calls without a call expression."""
+        if not isinstance(node, cst.Call):
+            return "the function"
+        if node not in self._texts:
+            self._texts[node] = context.unit.text(node.func)
+        return self._texts[node]
 
     # Functions that are known
 
@@ -185,12 +205,13 @@ class Calls(Core, ABC):
         }
         return self.new(state, node, context, Obj(Kind.FUNCTION, fields=fields, code=(node, context)))
 
-    def file_function(self, function: Function, state: State) -> Value:
-        """A function or method of the file; it captures nothing."""
-        loc = Loc(self.number(("function", function.qualname)))
+    def project_function(self, function: Function, state: State) -> Value:
+        """A function or method of the project; it captures nothing."""
+        loc = Loc(self.number(("function", function)))
         if loc not in state.heap:
-            unit = self.index.slice(function)
-            outside = Context(self.number("no frame"), unit, unit.module, function.qualname.rpartition(".")[0])
+            unit = function.index.slice(function)
+            prefix = function.qualname.rpartition(".")[0]
+            outside = Context(self.number("no frame"), function.index, function.owner, unit, unit.module, prefix)
             self.parents.setdefault(outside.frame, None)
             state.heap[loc] = Obj(Kind.FUNCTION, code=(unit.function, outside))
         return frozenset({Ref(loc)})
@@ -208,8 +229,10 @@ class Calls(Core, ABC):
         frame = self.number(("call", node, code, context.frame))
         self.parents[frame] = made_in.frame
         state.frames[frame] = self._bound(code, obj.fields, arguments, node, state, context)
-        inner = Context(frame, made_in.unit, code, _qualname(code, made_in), context, node)
-        self.executed.add(inner.qualname)
+        inner = Context(
+            frame, made_in.index, made_in.owner, made_in.unit, code, _qualname(code, made_in), context, node
+        )
+        self.executed.add((inner.index, inner.qualname))
         if isinstance(code, cst.Lambda):
             return self.evaluate(code.body, state, inner)
         if _is_generator(code):

@@ -29,13 +29,13 @@ class Containers(Core, ABC):
         loc: Loc,
         name: str,
         arguments: Sequence[Argument],
-        node: cst.Call,
+        node: cst.CSTNode,
         state: State,
         context: Context,
     ) -> Value:
         """Call method `name` of the container at `loc`."""
         obj = state.heap[loc]
-        holder = node.func.value if isinstance(node.func, cst.Attribute) else node.func
+        holder = receiver_node(node)
         if name in _ADD and arguments:
             item = arguments[-1]
             self.put(loc, item.value, state, self._kept(obj.kind, node, holder, item.node, context))
@@ -69,7 +69,7 @@ class Containers(Core, ABC):
         loc: Loc,
         name: str,
         arguments: Sequence[Argument],
-        node: cst.Call,
+        node: cst.CSTNode,
         holder: cst.CSTNode,
         state: State,
         context: Context,
@@ -119,3 +119,10 @@ class Containers(Core, ABC):
                 self.put(loc, pair.items[1], now, kept, pair.items[0])
 
         self.iterate(state, source, node, context, add, pairs=obj.kind is Kind.DICT)
+
+
+def receiver_node(node: cst.CSTNode) -> cst.CSTNode:
+    """What a method is called on, as it is written; of an aliased method (`add = kept.append`), the alias."""
+    if not isinstance(node, cst.Call):
+        return node
+    return node.func.value if isinstance(node.func, cst.Attribute) else node.func

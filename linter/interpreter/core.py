@@ -13,7 +13,8 @@ from loaderlint.linter.interpreter.events import Retention, Site
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import Atom, Kept, Loan, Loc, Ref, Tuple, Value, leaves, rewrite
-from loaderlint.linter.reading.index import FileIndex, Function
+from loaderlint.linter.reading.index import Class, FileIndex, Function
+from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.slices import FunctionSlice
 
 OnItem = Callable[[State, Value], None]
@@ -29,6 +30,8 @@ class Context:
     """One running function: its frame, where `yield` goes, and the states that leave its loops and itself early."""
 
     frame: int
+    index: FileIndex
+    owner: Class | None
     unit: FunctionSlice
     function: cst.CSTNode
     qualname: str
@@ -63,13 +66,14 @@ class Argument:
 class Core(ABC):
     """Shared state of one analysis, and the operations on leases. Each mixin implements one abstract method."""
 
-    def __init__(self, index: FileIndex, contracts: Contracts) -> None:
-        self.index = index
+    def __init__(self, project: Project, contracts: Contracts) -> None:
+        self.project = project
         self.contracts = contracts
         self.retentions: dict[Hashable, Retention] = {}
         self.parents: dict[int, int | None] = {}
-        self.executed: set[str] = set()
+        self.executed: set[tuple[FileIndex, str]] = set()
         self._numbers: dict[Hashable, int] = {}
+        self._texts: dict[cst.CSTNode, str] = {}
         self._advanced: dict[Loan, Site] = {}
 
     @abstractmethod
@@ -125,8 +129,8 @@ class Core(ABC):
         """A nested function or lambda, with the frame that it captures."""
 
     @abstractmethod
-    def file_function(self, function: Function, state: State) -> Value:
-        """A function or method of the file."""
+    def project_function(self, function: Function, state: State) -> Value:
+        """A function or method of the project."""
 
     @abstractmethod
     def comprehend(
@@ -140,7 +144,7 @@ class Core(ABC):
         """Run the clauses of a comprehension."""
 
     @abstractmethod
-    def global_object(self, state: State) -> Loc:
+    def global_object(self, state: State, index: FileIndex) -> Loc:
         """The object whose attributes are the module's global variables."""
 
     @abstractmethod
@@ -257,12 +261,12 @@ class Core(ABC):
 
     def _visible(self, node: cst.CSTNode, context: Context, loan: Loan, note: str) -> tuple[Site, str]:
         """The read as seen from the function that kept the tensor: its own statement, or the call made there."""
-        here: Context | None = context
+        here, seen = context, node
         while here is not None:
             if here.unit is loan.kept.site.unit:
-                return Site(here.unit, node), note if here is context else "read here, inside this call"
-            node, here = here.call or node, here.caller
-        return Site(context.unit, context.call or node), note
+                return Site(here.unit, seen), note if here is context else "read here, inside this call"
+            seen, here = here.call or seen, here.caller
+        return Site(context.unit, node), note
 
     def _report(self, loan: Loan, read: Site, note: str, assumptions: tuple[str, ...]) -> None:
         kept = loan.kept

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
 
 import libcst as cst
 
@@ -26,9 +25,10 @@ from loaderlint.linter.interpreter.values import (
     loans,
     ref,
     rewrite,
+    tuple_of,
 )
+from loaderlint.linter.reading.index import Class, FileIndex
 
-_GLOBALS = Loc(-1)
 # Attribute paths longer than this (`self.a.b.c`) are not followed.
 _MAX_PATH = 3
 
@@ -53,32 +53,36 @@ class Expressions(Core, ABC):
             if name in names and not (frame == context.frame and name in context.globals):
                 return names[name]
             frame = self.parents[frame]
-        return self._global(name, state)
+        return self._global(name, state, context.index)
 
-    def _global(self, name: str, state: State) -> Value:
-        shared = state.heap.get(_GLOBALS)
+    def _global(self, name: str, state: State, index: FileIndex) -> Value:
+        shared = state.heap.get(self._globals(index))
         if shared is not None and name in shared.fields:
             return shared.fields[name]
-        if name in self.index.imports:
-            return frozenset({Named(self.index.imports[name])})
-        function = self.index.functions.get(name)
+        if name in index.imports:
+            return frozenset({Named(index.imports[name])})
+        function = index.functions.get(name)
         if function is not None:
-            return self.file_function(function, state)
-        if name in self.index.classes:
-            return frozenset({Named(name)})
-        kind = self.index.container_kind(self.index.globals.get(name))
+            return self.project_function(function, state)
+        if name in index.classes:
+            return frozenset({Named(f"{index.module.name}.{name}")})
+        kind = index.container_kind(index.globals.get(name))
         if kind:
-            loc = self.global_object(state)
-            child = Loc(self.number(("global", name)))
+            loc = self.global_object(state, index)
+            child = Loc(self.number(("global", index, name)))
             state.heap[child] = Obj(Kind[kind.upper()], escapes=True)
             state.update(loc, fields={**state.heap[loc].fields, name: ref(child)})
             return ref(child)
-        return NOTHING if name in self.index.globals else frozenset({Named(f"builtins.{name}")})
+        return NOTHING if name in index.globals else frozenset({Named(f"builtins.{name}")})
 
-    def global_object(self, state: State) -> Loc:
-        """The object whose attributes are the module's global variables."""
-        state.heap.setdefault(_GLOBALS, Obj(Kind.OBJECT, escapes=True))
-        return _GLOBALS
+    def _globals(self, index: FileIndex) -> Loc:
+        return Loc(self.number(("globals", index)))
+
+    def global_object(self, state: State, index: FileIndex) -> Loc:
+        """The object whose attributes are a module's global variables."""
+        loc = self._globals(index)
+        state.heap.setdefault(loc, Obj(Kind.OBJECT, escapes=True))
+        return loc
 
     def _eval_Attribute(self, node: cst.Attribute, state: State, context: Context) -> Value:
         found = self.member(node, state, context)
@@ -127,8 +131,8 @@ class Expressions(Core, ABC):
             if known:
                 return known
             kind = Kind.OBJECT
-            if isinstance(obj.code, str):
-                kind = Kind[self.index.container_attributes(obj.code).get(name, "object").upper()]
+            if isinstance(obj.code, Class):
+                kind = Kind[(self.project.container_attribute(obj.code, name) or "object").upper()]
             child = Loc(self.number((loc, name)))
             state.heap[child] = Obj(kind, escapes=obj.escapes)
             state.update(loc, fields={**obj.fields, name: ref(child)})
@@ -145,7 +149,7 @@ class Expressions(Core, ABC):
             if isinstance(atom, (Loan, Text)):
                 found.add(atom)
             elif isinstance(atom, Tuple):
-                found.update(*_selected(atom, node))
+                found |= _selected(atom, node)
             elif isinstance(atom, Ref) and atom.loc in state.heap:
                 found.update(self._item(atom.loc, node, state, context))
         return frozenset(found)  # type: ignore[arg-type]
@@ -289,15 +293,19 @@ class Expressions(Core, ABC):
         return self.evaluate(node.value, state, context)
 
 
-def _selected(atom: Tuple, node: cst.Subscript) -> Sequence[Value]:
-    """The items of a tuple that a subscript takes: one, if its index is a literal."""
+def _selected(atom: Tuple, node: cst.Subscript) -> Value:
+    """What a subscript takes of a tuple: one item, or a shorter tuple, where the bounds are literals."""
     index = node.slice[0].slice
-    if isinstance(index, cst.Index):
-        text = index.value
-        sign = 1
-        if isinstance(text, cst.UnaryOperation) and isinstance(text.operator, cst.Minus):
-            sign, text = -1, text.expression
-        if isinstance(text, cst.Integer):
-            place = sign * text.evaluated_value
-            return atom.items[place : place + 1 or None]
-    return atom.items
+    if isinstance(index, cst.Slice):
+        bounds = [_integer(bound) for bound in (index.lower, index.upper)]
+        return tuple_of(*atom.items[bounds[0] : bounds[1]])
+    place = _integer(index.value)
+    items = atom.items if place is None else atom.items[place : place + 1 or None]
+    return frozenset().union(*items)
+
+
+def _integer(node: cst.BaseExpression | None) -> int | None:
+    sign = 1
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        sign, node = -1, node.expression
+    return sign * node.evaluated_value if isinstance(node, cst.Integer) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from dataclasses import replace
 
 import libcst as cst
 
@@ -205,7 +206,7 @@ class Iteration(Core, ABC):
         if isinstance(code, cst.GeneratorExp):
             self._run_generator_expression(state, code, obj.fields["source"], made_in, on_item)
             return
-        inner = Context(made_in.frame, made_in.unit, code, made_in.qualname, context, node, on_item)
+        inner = replace(made_in, caller=context, call=node, on_yield=on_item, breaks=[], continues=[], returns=[])
         self.execute(code.body.body, state, inner)
         for left, _ in inner.returns:
             state.join(left)

@@ -229,7 +229,7 @@ class Statements(Core, ABC):
         kind = Holder.OBJECT if name in context.globals else Holder.VARIABLE
         held = self.keep(value, Kept(Site(context.unit, site.node), kind, target, site.value))
         if name in context.globals:
-            loc = self.global_object(state)
+            loc = self.global_object(state, context.index)
             fields = {**state.heap[loc].fields, name: held}
             state.update(loc, fields=fields)
             return

@@ -34,7 +34,7 @@ class Libraries(Core, ABC):
         loan: Loan,
         name: str,
         arguments: Sequence[Argument],
-        node: cst.Call,
+        node: cst.CSTNode,
         state: State,
         context: Context,
     ) -> Value:

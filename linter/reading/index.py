@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from loaderlint.linter.contracts import Contracts
+from loaderlint.linter.reading.modules import Module, module_of
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.streams import Element, stream_parameters
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Class:
+    """A `class` of the file."""
+
+    index: FileIndex
+    qualname: str
+    node: ast.ClassDef
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A `def` of the file. `owner` is its class, if it is a method; `outer` the function around it, if any."""
 
+    index: FileIndex
     qualname: str
     node: ast.FunctionDef
-    owner: str | None
+    owner: Class | None
     outer: Function | None
-    streams: dict[str, Element] = field(hash=False)
+    streams: dict[str, Element]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether a method is called without its object."""
+        return any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in self.node.decorator_list)
 
 
 class FileIndex:
@@ -30,39 +46,41 @@ class FileIndex:
 
     def __init__(self, path: str, tree: ast.Module, lines: list[str], contracts: Contracts) -> None:
         self.path = path
+        self.module = module_of(path)
         self._lines = lines
         self._contracts = contracts
         self._slices: dict[str, FunctionSlice] = {}
         self.functions: dict[str, Function] = {}
-        self.classes: dict[str, ast.ClassDef] = {}
+        self.classes: dict[str, Class] = {}
         self.globals: dict[str, ast.expr] = {}
         self.imports: dict[str, str] = {}
+        self._attributes: dict[str, dict[str, str]] = {}
         self._collect(tree)
 
     def _collect(self, tree: ast.Module) -> None:
         """One walk over statements; expressions hold no definitions that matter here."""
-        todo: list[tuple[ast.AST, str, str | None, Function | None]] = [(tree, "", None, None)]
+        todo: list[tuple[ast.AST, str, Class | None, Function | None]] = [(tree, "", None, None)]
         while todo:
             parent, prefix, owner, outer = todo.pop()
             for node in _statements(parent):
                 if isinstance(node, ast.ClassDef):
-                    self.classes[prefix + node.name] = node
-                    todo.append((node, f"{prefix}{node.name}.", prefix + node.name, outer))
+                    cls = self.classes[prefix + node.name] = Class(self, prefix + node.name, node)
+                    todo.append((node, f"{cls.qualname}.", cls, outer))
                 elif isinstance(node, _FUNCTIONS):
                     function = self._function(node, prefix, owner, outer)
                     self.functions[function.qualname] = function
                     todo.append((node, f"{function.qualname}.", None, function))
                 elif isinstance(node, (ast.Import, ast.ImportFrom)) and outer is None:
-                    self.imports.update(imported_names(node))
+                    self.imports.update(imported_names(node, self.module))
                 elif isinstance(node, (ast.Assign, ast.AnnAssign)) and parent is tree:
                     self._global(node)
                 elif not isinstance(node, ast.expr):
                     todo.append((node, prefix, owner, outer))
 
     def _function(
-        self, node: ast.FunctionDef, prefix: str, owner: str | None, outer: Function | None
+        self, node: ast.FunctionDef, prefix: str, owner: Class | None, outer: Function | None
     ) -> Function:
-        return Function(prefix + node.name, node, owner, outer, stream_parameters(node, self.globals))
+        return Function(self, prefix + node.name, node, owner, outer, stream_parameters(node, self.globals))
 
     def _global(self, node: ast.Assign | ast.AnnAssign) -> None:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -109,10 +127,31 @@ class FileIndex:
     def _first_line(function: Function) -> int:
         return min([function.node.lineno, *(item.lineno for item in function.node.decorator_list)])
 
-    def container_attributes(self, owner: str) -> dict[str, str]:
+    def base_names(self, cls: Class) -> list[str]:
+        """The qualified names of the classes that `cls` derives from."""
+        return [name for base in cls.node.bases if (name := self._qualified(base))]
+
+    def _qualified(self, node: ast.expr) -> str:
+        parts: list[str] = []
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            if isinstance(node, ast.Attribute):
+                parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return ""
+        first = self.imports.get(node.id, f"{self.module.name}.{node.id}")
+        return ".".join([first, *reversed(parts)])
+
+    def container_attributes(self, cls: Class) -> dict[str, str]:
         """Attributes of a class that it sets to a container: name -> "list", "dict" or "set"."""
+        known = self._attributes.get(cls.qualname)
+        if known is None:
+            known = self._attributes[cls.qualname] = self._find_container_attributes(cls.node)
+        return known
+
+    def _find_container_attributes(self, cls: ast.ClassDef) -> dict[str, str]:
         found: dict[str, str] = {}
-        for node in ast.walk(self.classes[owner]):
+        for node in ast.walk(cls):
             if isinstance(node, (ast.Assign, ast.AnnAssign)):
                 kind = self.container_kind(node.value)
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -141,13 +180,12 @@ def _statements(parent: ast.AST) -> Iterator[ast.AST]:
             yield from block
 
 
-def imported_names(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
-    """(local name, qualified name) for everything that an import statement binds."""
+def imported_names(node: ast.Import | ast.ImportFrom, module: Module) -> Iterator[tuple[str, str]]:
+    """(local name, qualified name) for everything that an import statement of `module` binds."""
     for alias in node.names:
         if isinstance(node, ast.ImportFrom):
-            module = "." * node.level + (node.module or "")
-            separator = "" if module.endswith(".") or not module else "."
-            yield alias.asname or alias.name, f"{module}{separator}{alias.name}"
+            source = module.absolute(node.level, node.module or "")
+            yield alias.asname or alias.name, f"{source}.{alias.name}"
         elif alias.asname:
             yield alias.asname, alias.name
         else:

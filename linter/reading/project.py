@@ -1,0 +1,101 @@
+"""The analysed project as a whole: definitions across files, found when a call leads to them."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+
+from loaderlint.linter.contracts import Contracts
+from loaderlint.linter.reading.index import Class, FileIndex, Function
+from loaderlint.linter.reading.modules import locate
+from loaderlint.linter.reading.slices import FunctionSlice
+from loaderlint.linter.reading.source import SourceError, SourceFile, read_source
+
+# How many re-exports a name may pass through, and how many classes lie above one.
+_MAX_HOPS = 8
+
+
+class Project:
+    """Looks definitions up by qualified name. Files are read and indexed at the first question, once."""
+
+    def __init__(self, contracts: Contracts) -> None:
+        self._contracts = contracts
+        self._indices: dict[str, FileIndex | None] = {}
+        self._roots: dict[str, None] = {}
+        self._sources: dict[str, SourceFile] = {}
+
+    def add(self, source: SourceFile) -> FileIndex:
+        """Index a file that is being checked. Raises `SourceError` for what is not Python."""
+        index = FileIndex(source.path, source.tree(), source.lines, self._contracts)
+        self._indices[os.path.realpath(source.path)] = index
+        self._roots.setdefault(index.module.root)
+        self._sources[source.path] = source
+        return index
+
+    def _index(self, file: str) -> FileIndex | None:
+        key = os.path.realpath(file)
+        if key not in self._indices:
+            try:
+                shown = os.path.relpath(file)
+                self.add(read_source(file if shown.startswith("..") else shown))
+            except (SourceError, OSError):
+                self._indices[key] = None
+        return self._indices[key]
+
+    def source(self, path: str) -> SourceFile | None:
+        """The file of that path, as it was read for the analysis."""
+        return self._sources.get(path)
+
+    def functions_beside(self, unit: FunctionSlice) -> dict[str, ast.FunctionDef]:
+        """The functions of the file that a slice is from, by qualified name."""
+        index = self._indices.get(os.path.realpath(unit.path))
+        return {} if index is None else {name: function.node for name, function in index.functions.items()}
+
+    def find(self, qualified: str) -> Function | Class | None:
+        """The function or class of that name, through re-exports; None for what is not of the project."""
+        for _ in range(_MAX_HOPS):
+            place = locate(qualified, tuple(self._roots))
+            index = self._index(place[0]) if place is not None else None
+            if place is None or index is None or not place[1]:
+                return None
+            found = index.functions.get(place[1]) or index.classes.get(place[1])
+            if found is not None:
+                return found
+            first, _, rest = place[1].partition(".")
+            if first in index.classes:
+                return self.method(index.classes[first], rest)
+            target = index.imports.get(first)
+            if target is None or target == qualified:
+                return None
+            qualified = f"{target}.{rest}" if rest else target
+        return None
+
+    def method(self, owner: Class, name: str) -> Function | None:
+        """The method that `owner` has or inherits."""
+        for cls in self.lineage(owner):
+            found = cls.index.functions.get(f"{cls.qualname}.{name}")
+            if found is not None:
+                return found
+        return None
+
+    def container_attribute(self, owner: Class, name: str) -> str:
+        """The kind of container that a class, or one above it, sets an attribute to; "" for none."""
+        for cls in self.lineage(owner):
+            kind = cls.index.container_attributes(cls).get(name)
+            if kind:
+                return kind
+        return ""
+
+    def lineage(self, owner: Class) -> Iterator[Class]:
+        """The class and those above it, depth first: near enough to Python's order of methods."""
+        todo, seen = [owner], set[tuple[str, str]]()
+        while todo and len(seen) < 8 * _MAX_HOPS:
+            cls = todo.pop()
+            key = (cls.index.path, cls.qualname)
+            if key in seen:
+                continue
+            seen.add(key)
+            yield cls
+            bases = [self.find(name) for name in cls.index.base_names(cls)]
+            todo += [base for base in reversed(bases) if isinstance(base, Class)]
