@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from spec_cases import RULES_FOLDER, SPEC_FILES, read_cases
 
-from loaderlint.linter.checking import check_source
+from loaderlint.linter.engine import check_file
 from loaderlint.linter.findings import Category, Fix
 from loaderlint.linter.reading.source import source_from_bytes
 from loaderlint.rules.base import Rule
@@ -77,7 +77,7 @@ def test_what_a_finding_says(rule: Rule) -> None:
     found = [
         finding
         for case in CASES[rule.code]
-        for finding in check_source(source_from_bytes("loader.py", case.code.encode()))
+        for finding in check_file(source_from_bytes("loader.py", case.code.encode()))
         if finding.code == rule.code
     ]
     assert found

@@ -18,7 +18,7 @@ from transforms import (
     wrapped,
 )
 
-from loaderlint.linter.checking import check_source
+from loaderlint.linter.engine import check_file
 from loaderlint.linter.reading.source import source_from_bytes
 
 Rewrite = Callable[[str], "Transformed | None"]
@@ -45,7 +45,7 @@ KNOWN = {
 @cache
 def found(code: str) -> list[tuple[int, str]]:
     source = source_from_bytes("loader.py", code.encode())
-    return sorted((finding.line, finding.code) for finding in check_source(source))
+    return sorted((finding.line, finding.code) for finding in check_file(source))
 
 
 def rewrites(*chosen: Rewrite) -> list[tuple[Case, Transformed]]:

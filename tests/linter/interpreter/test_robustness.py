@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from loaderlint.linter.checking import INTERNAL_ERROR, check_source
+from loaderlint.linter.checking import INTERNAL_ERROR
+from loaderlint.linter.engine import check_file
 from loaderlint.linter.findings import Finding
 from loaderlint.linter.reading.source import source_from_bytes
 
@@ -29,7 +30,7 @@ def load(self, weights: Iterable[tuple[str, torch.Tensor]]):
 def check(code: str) -> list[Finding]:
     compile(code, "loader.py", "exec")
     started = time.perf_counter()
-    findings = check_source(source_from_bytes("loader.py", code.encode()))
+    findings = check_file(source_from_bytes("loader.py", code.encode()))
     assert time.perf_counter() - started < SECONDS
     return findings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from repair_cases import checkpoint, equal, load
 
-from loaderlint.linter.checking import check_source
+from loaderlint.linter.engine import check_file
 from loaderlint.linter.findings import Applicability
 from loaderlint.linter.fixing import Repair, repair
 from loaderlint.linter.reading.source import source_from_bytes
@@ -106,7 +106,7 @@ def source_of(body: str, newline: str = "\n"):
 
 def repaired(body: str, newline: str = "\n") -> Repair:
     source = source_of(body, newline)
-    return repair(source, check_source(source), ALL, check_source)
+    return repair(source, check_file(source), ALL, check_file)
 
 
 LOADERS = [PARTITION, INLINE, SECOND_LIST, LIST, COUNTED, SORTED_AGAIN, COMPREHENSION, LOOKUP, LOOK_BEHIND]
@@ -117,12 +117,12 @@ def test_a_loader_is_found_repaired_and_then_right(body):
     weights = checkpoint(*NAMES)
     before = source_of(body)
     after = repaired(body)
-    assert check_source(before) and after.repaired
+    assert check_file(before) and after.repaired
     assert not equal(load(before.text, weights), weights)
     assert not after.findings and not after.withdrawn
     assert equal(load(after.source.text, weights), weights)
     assert (
-        repair(after.source, check_source(after.source), ALL, check_source).source.text == after.source.text
+        repair(after.source, check_file(after.source), ALL, check_file).source.text == after.source.text
     )
 
 
