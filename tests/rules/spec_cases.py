@@ -1,9 +1,10 @@
 """Reads the spec files beside the rules: Markdown with code, and the findings that are expected in it.
 
-A heading names a case, the fenced `python` block under it is its file. A comment at the end of a line says what is
-found there: `# LDR102`, `# LDR102, LDR103`, `# LDR102:9` (with the column). `# MISSING LDR102: why` marks a missed
-alarm that is known, `# SPURIOUS LDR102: why` a false one. The comments are cut off before the code is checked.
-A block `python fixed` right behind is the file after `--fix --unsafe-fixes`: the same code where nothing is to change.
+A heading names a case, the fenced `python` block under it is its file. A comment at the end of a line says
+what is found there: `# LDR102`, `# LDR102, LDR103`, `# LDR102:9` (with the column). `# MISSING LDR102: why`
+marks a missed alarm that is known, `# SPURIOUS LDR102: why` a false one. The comments are cut off before the
+code is checked. A block `python fixed` right behind is the file after `--fix --unsafe-fixes`; where nothing
+is to change, it is the same code.
 """
 
 from __future__ import annotations

@@ -48,7 +48,9 @@ def test_findings(case: Case, loader: Path) -> None:
     assert places(check(loader), columns) == list(case.reported), f"rules/{case.file}.md:{case.line}"
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.missing or case.spurious], ids=lambda c: c.id)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.missing or case.spurious], ids=lambda c: c.id
+)
 def test_a_known_gap_is_still_one(case: Case, loader: Path) -> None:
     found = {(one.line, one.code) for one in check(loader).findings}
     closed = [mark for mark in case.missing if (mark.line, mark.code) in found]
@@ -81,5 +83,3 @@ def test_whatever_is_repaired_still_parses_and_stays_repaired(case: Case, loader
         assert once == case.code
     repaired(loader)
     assert loader.read_text("utf-8") == once
-
-

@@ -1,4 +1,4 @@
-"""How a loader is spelled changes nothing: the same defects are found in every rewrite that means the same."""
+"""How a loader is spelled changes nothing: a rewrite that means the same has the same findings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REWRITES: dict[str, Rewrite] = {
 }
 
 
-# Rewrites that do change what is found today, with the reason. The test fails when one of them no longer does.
+# Rewrites that do change what is found, with the reason. The test fails when one of them no longer does.
 KNOWN = {
     ("in a nested function", "ldr301: a helper that owns only what is marked"): (
         "a test of a captured variable is not understood"

@@ -1,4 +1,4 @@
-"""Random small loaders are run on a stream that lends: what goes wrong there is found, and goes right once repaired."""
+"""Random loaders are run on a stream that lends: what goes wrong is found, and goes right once repaired."""
 
 from __future__ import annotations
 
@@ -49,7 +49,15 @@ PROBES = (
     "out.append(len(kept))",
     "out.extend(len(key) for key in table)",
 )
-TENSORS = ("weight", "weight.t()", "weight[0]", "weight.clone()", "weight * 2", "weight.detach()", "weight.chunk(2)[1]")
+TENSORS = (
+    "weight",
+    "weight.t()",
+    "weight[0]",
+    "weight.clone()",
+    "weight * 2",
+    "weight.detach()",
+    "weight.chunk(2)[1]",
+)
 CONDITIONS = (
     "name == 'a1'", "name.endswith('1')", "name < 'b'", "len(kept) > 1", "last is None", "name in table",
     "weight.numel() > 4 and name != 'c1'",

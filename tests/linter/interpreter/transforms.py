@@ -29,10 +29,14 @@ def _same_lines(code: str, changed: str) -> Transformed | None:
 
 
 def rename_variables(code: str) -> Transformed | None:
-    """Every variable that a function sets gets a name that says nothing. Parameters keep theirs: callers use it."""
+    """Every variable that a function sets gets another name. Parameters keep theirs: callers use it."""
     tree = ast.parse(code)
     fixed = set(_names_that_stay(tree))
-    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    stored = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    }
     new = {name: f"v{place}_" for place, name in enumerate(sorted(stored - fixed))}
     return _same_lines(code, _replace_names(code, tree, new))
 
@@ -66,7 +70,10 @@ def alias_imports(code: str) -> Transformed | None:
     edits: list[tuple[int, int, str, str]] = []
     new: dict[str, str] = {}
     for node in tree.body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", "") != "collections.abc":
+        if (
+            isinstance(node, (ast.Import, ast.ImportFrom))
+            and getattr(node, "module", "") != "collections.abc"
+        ):
             for alias in node.names:
                 if alias.asname is None and "." not in alias.name:
                     new[alias.name] = f"{alias.name}_"
@@ -105,7 +112,7 @@ def wrapped(*before: str, after: tuple[str, ...] = ()) -> Callable[[str], Transf
 def into_a_nested_function(code: str) -> Transformed | None:
     """The body of every outermost function becomes a nested function that is called once.
 
-    Not of generators and coroutines, and not where the body rebinds a parameter: that would mean something else.
+    Not of generators and coroutines, and not where the body rebinds a parameter: that means something else.
     """
     return _wrap(code, ("def run():",), ("return run()",), _can_move)
 
@@ -156,7 +163,7 @@ def _outermost(tree: ast.Module) -> Iterator[ast.FunctionDef]:
 
 
 def unroll_comprehensions(code: str) -> Transformed | None:
-    """`x = [element for ... if ...]` becomes a loop that appends, on the same line as before where it appends."""
+    """`x = [element for ... if ...]` becomes a loop; the line that appends stands for the old one."""
     result, lines, changed = [], {}, False
     found = {node.lineno: node for node in ast.walk(ast.parse(code)) if _can_unroll(node)}
     for number, row in enumerate(code.splitlines(), 1):
