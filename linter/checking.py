@@ -80,7 +80,7 @@ def _repairs(
     try:
         return plan(events, functions)
     except Exception as error:  # Without its repair the finding still stands.
-        reason = f"planning the repair failed, please report it: {type(error).__name__}: {error}"
+        reason = f"planning the repair failed, please report it: {_brief(error)}"
         return dict.fromkeys(events, NoFix(reason))
 
 
@@ -152,7 +152,12 @@ def _internal_error(source: SourceFile, function: Function, error: Exception) ->
         end_line=node.lineno,
         end_column=column + len("def"),
         function=function.qualname,
-        message=f"`{function.qualname}` could not be analysed, please report it: {type(error).__name__}: {error}",
+        message=f"`{function.qualname}` could not be analysed, please report it: {_brief(error)}",
         fix=NoFix("the function was not analysed"),
     )
 
+
+def _brief(error: Exception) -> str:
+    """One line for an error of ours; a message that holds a syntax tree would fill pages."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return text if len(text) <= 160 else f"{text[:159]}…"

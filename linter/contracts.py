@@ -4,10 +4,11 @@ Schema of a contract file (every table is optional):
   [tensor_attributes] view            attributes of a tensor that share its memory
   [tensor_methods] view, conditional_copy, copy, metadata, copy_if_true
   [functions] view, conditional_copy, metadata, text, capture, shallow_copy, await     by qualified name
-  [methods] submit, await, read             on receivers of unknown type
+  [methods] submit, await, read, produce             on receivers of unknown type
   [lazy], [eager], [lazy_methods]     how an iterable is iterated: name -> operation
   [consume] functions                 iterate their argument and keep nothing
   [modules] read                      their other functions read tensors at once and keep none
+  [executors] classes                 leaving a `with` over one waits for all that it was given
   [tee] functions                     make several iterators of one, by a hidden buffer
   [containers] list, set, dict        constructors
   [[producer]] call, lease, lends, owned_if_true
@@ -52,6 +53,7 @@ class Contracts:
     consume: dict[str, str] = field(default_factory=dict)
     tee: dict[str, str] = field(default_factory=dict)
     modules: dict[str, str] = field(default_factory=dict)
+    executors: dict[str, str] = field(default_factory=dict)
     containers: dict[str, str] = field(default_factory=dict)
     producers: dict[str, Producer] = field(default_factory=dict)
     lenders: list[str] = field(default_factory=list)
@@ -68,6 +70,7 @@ class Contracts:
             (self.consume, data.get("consume", {})),
             (self.tee, data.get("tee", {})),
             (self.modules, data.get("modules", {})),
+            (self.executors, data.get("executors", {})),
             (self.containers, data.get("containers", {})),
         ):
             for effect, names in effects.items():

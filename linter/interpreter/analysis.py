@@ -6,7 +6,7 @@ import libcst as cst
 
 from loaderlint.linter.interpreter.calls import Calls
 from loaderlint.linter.interpreter.containers import Containers
-from loaderlint.linter.interpreter.core import Context
+from loaderlint.linter.interpreter.core import Context, Returned
 from loaderlint.linter.interpreter.displays import Displays
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.interpreter.expressions import Expressions
@@ -15,7 +15,7 @@ from loaderlint.linter.interpreter.iteration import Iteration
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.statements import Statements
 from loaderlint.linter.interpreter.tensors import Libraries
-from loaderlint.linter.interpreter.values import Value
+from loaderlint.linter.interpreter.values import NOTHING, Value
 from loaderlint.linter.reading.index import Function
 
 
@@ -47,11 +47,10 @@ class Interpreter(Statements, Expressions, Displays, Calls, Containers, Iteratio
 
     def _leave(self, state: State, context: Context) -> None:
         """The caller gets what is returned, and reads it; what outlives the call is read later."""
-        ends = [*context.returns, (state, frozenset())]
-        for end, value in ends:
-            if not end.dead:
-                self.consume(end, value, context.function, context, "the caller")
-                self.escape(end)
+        for way in [*context.returns, Returned(state, NOTHING, context.function)]:
+            if not way.state.dead:
+                self.consume(way.state, way.value, way.node, context, "returned here, and read by the caller")
+                self.escape(way.state)
 
 
 def _all_parameters(code: cst.FunctionDef) -> list[cst.Param]:

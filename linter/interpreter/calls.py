@@ -8,7 +8,7 @@ from functools import cache
 
 import libcst as cst
 
-from loaderlint.linter.interpreter.containers import LIST_METHODS, receiver_node
+from loaderlint.linter.interpreter.containers import CONTAINER_METHODS, LIST_METHODS, receiver_node
 from loaderlint.linter.interpreter.core import (
     CONTAINER_KINDS,
     MAX_DEPTH,
@@ -17,12 +17,16 @@ from loaderlint.linter.interpreter.core import (
     Context,
     Core,
 )
+from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.expressions import all_or_none
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
+    Guard,
     Instance,
+    Kept,
     Loan,
     Loc,
     Method,
@@ -31,8 +35,12 @@ from loaderlint.linter.interpreter.values import (
     Text,
     Tuple,
     Value,
+    is_text,
+    loans,
+    made_conditional,
 )
 from loaderlint.linter.reading.index import Class, Function
+from loaderlint.linter.reading.streams import PAIR
 
 
 class Calls(Core, ABC):
@@ -44,10 +52,15 @@ class Calls(Core, ABC):
         arguments = [self._argument(item, state, context) for item in node.args]
         if method and not callee:
             return self._unknown_method(node.func.attr.value, arguments, node, state, context)
-        return self.call(callee, arguments, node, state, context)
+        result = self.call(callee, arguments, node, state, context)
+        if any(isinstance(atom, Guard) for atom in result):
+            self._verdicts[node] = result
+        return result
 
     def _argument(self, item: cst.Arg, state: State, context: Context) -> Argument:
         value = self.evaluate(item.value, state, context)
+        if item.star and self.is_stream(state, value):
+            value = self.materialized(value, item.value, item.value, state, context)
         return Argument(value, item.value, item.keyword.value if item.keyword else "", item.star)
 
     def call(
@@ -73,7 +86,7 @@ class Calls(Core, ABC):
     ) -> Value:
         if isinstance(atom, Named):
             result = self.library_call(atom.name, arguments, node, state, context)
-            if result is None and self._worth_running(arguments, state):
+            if result is None and any(state.holds_loans(item.value) for item in arguments):
                 result = self._call_project(atom.name, arguments, node, state, context)
             if result is None and atom.name.partition(".")[0] in self.contracts.modules:
                 # A library that reads tensors at once, as the contracts say: nothing is assumed.
@@ -96,13 +109,29 @@ class Calls(Core, ABC):
         """Call a function, or make an object of a class, that another place of the project defines."""
         found = self.project.find(name)
         if isinstance(found, Function):
-            return self.call(self.project_function(found, state), arguments, node, state, context)
-        initializer = self.project.method(found, "__init__") if found is not None else None
-        if initializer is None:
+            given = [Argument(NOTHING, node), *arguments] if found.is_for_class else arguments  # type: ignore[arg-type]
+            return self.call(self.project_function(found, state), given, node, state, context)
+        return None if found is None else self._make(found, arguments, node, state, context)
+
+    def _make(
+        self, cls: Class, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value | None:
+        """An object of a class of the project; None where nobody can say what it does with its arguments."""
+        initializer = self.project.method(cls, "__init__")
+        names = [] if initializer is not None else self.project.fields(cls)
+        if initializer is None and not names:
             return None
-        made = self.new(state, node, context, Obj(Kind.OBJECT, code=found))
-        bound = [Argument(made, node), *arguments]  # type: ignore[arg-type]
-        self.call(self.project_function(initializer, state), bound, node, state, context)
+        made = self.new(state, node, context, Obj(Kind.OBJECT, code=cls))
+        if initializer is not None:
+            bound = [Argument(made, node), *arguments]  # type: ignore[arg-type]
+            self.call(self.project_function(initializer, state), bound, node, state, context)
+            return made
+        positional = [item for item in arguments if not item.keyword]
+        given = [*zip(names, positional, strict=False), *((item.keyword, item) for item in arguments if item.keyword)]
+        (loc,) = state.refs(made)
+        for name, item in given:
+            kept = Kept(Site(context.unit, node), Holder.OBJECT, node, item.node)
+            state.update(loc, fields={**state.heap[loc].fields, name: self.keep(item.value, kept)})
         return made
 
     def _method(
@@ -116,7 +145,10 @@ class Calls(Core, ABC):
                 results |= TEXT
             elif isinstance(atom, Instance):
                 name = f"{atom.cls}.{method.name}"
-                results |= self.library_call(name, arguments, node, state, context) or NOTHING
+                known = self.library_call(name, arguments, node, state, context)
+                if known is None:
+                    known = self._unknown_method(method.name, arguments, node, state, context)
+                results |= known
             elif isinstance(atom, Ref) and atom.loc in state.heap:
                 results |= self._object_method(atom.loc, method.name, arguments, node, state, context)
         return frozenset(results)  # type: ignore[arg-type]
@@ -135,15 +167,16 @@ class Calls(Core, ABC):
                 return self.next_item(state, frozenset({Ref(loc)}), node, context)
             return NOTHING
         receiver = Argument(frozenset({Ref(loc)}), node)  # type: ignore[arg-type]
-        if isinstance(obj.code, Class) and self._worth_running([receiver, *arguments], state):
+        if isinstance(obj.code, Class):
             function = self.project.method(obj.code, name)
-            if function is not None:
+            if function is not None and self._worth_running(function, [receiver, *arguments], state):
                 bound = [*([] if function.is_static else [receiver]), *arguments]
                 return self.call(self.project_function(function, state), bound, node, state, context)
         return self._unknown_method(name, arguments, node, state, context)
 
-    def _worth_running(self, arguments: Sequence[Argument], state: State) -> bool:
-        return any(state.holds_loans(item.value) for item in arguments)
+    def _worth_running(self, function: Function, arguments: Sequence[Argument], state: State) -> bool:
+        """Whether a function of the project can matter: it is given what is lent, or makes a stream of its own."""
+        return function.makes_stream or any(state.holds_loans(item.value) for item in arguments)
 
     # What nothing is known of
 
@@ -151,21 +184,23 @@ class Calls(Core, ABC):
         self, name: str, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
     ) -> Value:
         effect = self.contracts.methods.get(name)
-        lent = self._worth_running(arguments, state)
+        lent = any(state.holds_loans(item.value) for item in arguments)
         if effect == "submit" and lent:
             return self.submit(arguments, node, state, context)
+        if effect == "produce":
+            return self.new(state, node, context, Obj(Kind.STREAM, code=PAIR))
         if effect == "await":
             state.pending = frozenset()
         if effect == "read":
             for item in arguments:
                 self.read(state, item.value, node, context)
             return NOTHING
-        if name in LIST_METHODS and lent:
-            place = self.place(receiver_node(node), state, context)
-            for loc, obj in state.objects(place):
-                if obj.kind is Kind.OBJECT or obj.kind in CONTAINER_KINDS:
-                    self.container_method(loc, name, arguments, node, state, context)
-                    return NOTHING
+        if name in CONTAINER_METHODS and lent:
+            mapping = name == "setdefault" and is_text(arguments[0].value)
+            for loc, obj in state.objects(self.place(receiver_node(node), state, context)):
+                likely = obj.kind is Kind.OBJECT and (name in LIST_METHODS or mapping)
+                if likely or obj.kind in CONTAINER_KINDS:
+                    return self.container_method(loc, name, arguments, node, state, context)
         if name in self.contracts.lazy_methods and lent:
             fields = {"0": frozenset().union(*(item.value for item in arguments))}
             operation = self.contracts.lazy_methods[name]
@@ -179,7 +214,9 @@ class Calls(Core, ABC):
         streams: Value = NOTHING
         for item in arguments:
             if state.holds_loans(item.value):
-                self.consume(state, item.value, node, context, self._callee_text(node, context))
+                callee = self._callee_text(node, context)
+                note, assumption = f"read here, by `{callee}`", f"`{callee}` reads what it is given"
+                self.consume(state, item.value, node, context, note, (assumption,))
                 if self.is_stream(state, item.value):
                     streams |= item.value
         if streams:
@@ -232,19 +269,46 @@ class Calls(Core, ABC):
         inner = Context(
             frame, made_in.index, made_in.owner, made_in.unit, code, _qualname(code, made_in), context, node
         )
+        inner.lent = _lent(state, frame)
         self.executed.add((inner.index, inner.qualname))
         if isinstance(code, cst.Lambda):
             return self.evaluate(code.body, state, inner)
         if _is_generator(code):
             return self.new(state, node, context, Obj(Kind.GENERATOR, code=(code, inner)), "generator")
         self.execute(code.body.body, state, inner)
-        results: set[object] = set()
-        for left, value in inner.returns:
-            state.join(left)
-            results |= value
+        results = self._returned(state, inner)
         if not _makes_closures(code):
             state.frames.pop(frame, None)
-        return frozenset(results)  # type: ignore[arg-type]
+        return results
+
+    def _returned(self, state: State, inner: Context) -> Value:
+        """What a function returned, and what its result says about an ownership marker of its arguments."""
+        results = frozenset().union(*(way.value for way in inner.returns))
+        choices = [way.value for way in inner.returns if not _is_literal(way.node)]
+        if all_or_none(choices) and self._copies_by_looking(inner):
+            results = made_conditional(results) | frozenset(atom for atom in results if not isinstance(atom, Loan))
+        guards = self._guards(inner)
+        for way in inner.returns:
+            state.join(way.state)
+        return results | guards
+
+    def _copies_by_looking(self, inner: Context) -> bool:
+        """Whether the function decides by the tensor itself whether it is copied."""
+        tests = (node.test for node in own_nodes(inner.function) if isinstance(node, cst.If))
+        lent = next((way.state for way in inner.returns if any(loans(way.value))), None)
+        return lent is not None and any(self.looks_at_loans(test, lent, inner) for test in tests)
+
+    def _guards(self, inner: Context) -> Value:
+        """The items that carry no marker on every way that does not return a literal false."""
+        ways = [way for way in inner.returns if not _is_false(way.node)]
+        if not ways or any(any(loans(way.value)) for way in ways):
+            return NOTHING
+        unmarked = inner.lent
+        for way in ways:
+            passed = way.state.copy()
+            self.narrow(way.node, passed, way.state.copy(), inner)
+            unmarked -= _lent(passed, inner.frame)
+        return unmarked
 
     def _bound(
         self,
@@ -291,6 +355,27 @@ def _order(atom: object) -> tuple[str, str]:
     return type(atom).__name__, str(getattr(atom, detail, ""))
 
 
+def _lent(state: State, frame: int) -> frozenset[Guard]:
+    """The items that variables of a frame still hold as lent."""
+    held = state.frames.get(frame, {}).values()
+    return frozenset(
+        Guard(loan.stream, loan.borrowed) for value in held for loan in loans(value) if not loan.stale
+    )
+
+
+def _is_literal(node: cst.CSTNode) -> bool:
+    return isinstance(node, (cst.Return, cst.BaseNumber, cst.BaseString)) or _is_false(node) or is_name(node, "True")
+
+
+def _is_false(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Return) or is_name(node, "False") or is_name(node, "None")
+
+
+def is_name(node: cst.CSTNode, name: str) -> bool:
+    """Whether `node` is that plain name."""
+    return isinstance(node, cst.Name) and node.value == name
+
+
 def _qualname(code: cst.CSTNode, made_in: Context) -> str:
     name = code.name.value if isinstance(code, cst.FunctionDef) else "<lambda>"
     return f"{made_in.qualname}.{name}" if made_in.qualname else name
@@ -305,17 +390,17 @@ def _parameters(node: cst.CSTNode) -> list[cst.Param]:
 @cache
 def _is_generator(function: cst.FunctionDef) -> bool:
     """Whether the function's own body yields."""
-    return any(isinstance(node, cst.Yield) for node in _own_nodes(function))
+    return any(isinstance(node, cst.Yield) for node in own_nodes(function))
 
 
 @cache
 def _makes_closures(function: cst.FunctionDef) -> bool:
     """Whether something may still refer to the function's frame when it has returned."""
     kinds = (cst.FunctionDef, cst.Lambda, cst.GeneratorExp)
-    return any(isinstance(node, kinds) for node in _own_nodes(function))
+    return any(isinstance(node, kinds) for node in own_nodes(function))
 
 
-def _own_nodes(function: cst.FunctionDef) -> Iterator[cst.CSTNode]:
+def own_nodes(function: cst.FunctionDef) -> Iterator[cst.CSTNode]:
     """The nodes of a function's body, those of functions inside it left out."""
     todo: list[cst.CSTNode] = list(function.body.body)
     while todo:

@@ -18,6 +18,7 @@ _EXTEND = {"extend", "extendleft", "update"}
 _TAKE = {"pop", "popleft", "get", "setdefault", "__getitem__"}
 # On a receiver that nothing is known of, only these names mean a list for sure.
 LIST_METHODS = {"append", "appendleft", "extend", "insert"}
+CONTAINER_METHODS = LIST_METHODS | {"add", "setdefault", "update"}
 _HOLDERS = {Kind.LIST: Holder.LIST, Kind.SET: Holder.LIST, Kind.DICT: Holder.DICT, Kind.OBJECT: Holder.LIST}
 
 
@@ -90,6 +91,15 @@ class Containers(Core, ABC):
         obj = state.heap[loc]
         text = TEXT if is_text(keys) else NOTHING
         state.update(loc, items=obj.items | self.keep(value, kept), keys=obj.keys | text)
+
+    def materialized(
+        self, value: Value, node: cst.CSTNode, source: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """The list of all items of a stream, which `node` collects."""
+        made = self.new(state, node, context, Obj(Kind.LIST), "materialized")
+        (loc,) = state.refs(made)
+        self.extend(loc, value, state, context, node, node, source)
+        return made
 
     def extend(
         self,

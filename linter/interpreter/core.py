@@ -12,7 +12,7 @@ from loaderlint.linter.contracts import Contracts
 from loaderlint.linter.interpreter.events import Retention, Site
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
-from loaderlint.linter.interpreter.values import Atom, Kept, Loan, Loc, Ref, Tuple, Value, leaves, rewrite
+from loaderlint.linter.interpreter.values import Atom, Guard, Kept, Loan, Loc, Owned, Ref, Tuple, Value, leaves, rewrite
 from loaderlint.linter.reading.index import Class, FileIndex, Function
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.slices import FunctionSlice
@@ -23,6 +23,15 @@ CONTAINER_KINDS = frozenset({Kind.LIST, Kind.DICT, Kind.SET})
 # A loop's facts settle in two or three passes; the bound only guards against facts that keep growing.
 MAX_PASSES = 8
 MAX_DEPTH = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """One way out of a function: the state there, the value, and the expression that gave it."""
+
+    state: State
+    value: Value
+    node: cst.CSTNode
 
 
 @dataclass(slots=True, eq=False)
@@ -40,9 +49,10 @@ class Context:
     on_yield: OnItem | None = None
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
-    returns: list[tuple[State, Value]] = field(default_factory=list)
+    returns: list[Returned] = field(default_factory=list)
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
+    lent: frozenset[Guard] = frozenset()
 
     def depth(self) -> int:
         """How many calls this one is nested in."""
@@ -74,6 +84,7 @@ class Core(ABC):
         self.executed: set[tuple[FileIndex, str]] = set()
         self._numbers: dict[Hashable, int] = {}
         self._texts: dict[cst.CSTNode, str] = {}
+        self._verdicts: dict[cst.CSTNode, Value] = {}
         self._advanced: dict[Loan, Site] = {}
 
     @abstractmethod
@@ -105,7 +116,7 @@ class Core(ABC):
 
     @abstractmethod
     def narrow(self, test: cst.BaseExpression, passed: State, failed: State, context: Context) -> None:
-        """Learn from a condition, in the states of both its outcomes."""
+        """Learn from a condition that has been evaluated, in the states of both its outcomes."""
 
     @abstractmethod
     def put(self, loc: Loc, value: Value, state: State, kept: Kept, keys: Value = frozenset()) -> None:
@@ -123,6 +134,20 @@ class Core(ABC):
         tensor: cst.CSTNode,
     ) -> None:
         """Add all items of an iterable to a container."""
+
+    @abstractmethod
+    def materialized(
+        self, value: Value, node: cst.CSTNode, source: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """The list of all items of a stream, which `node` collects."""
+
+    @abstractmethod
+    def looks_at_loans(self, test: cst.BaseExpression, state: State, context: Context) -> bool:
+        """Whether a condition depends on a borrowed tensor itself."""
+
+    @abstractmethod
+    def joins_at_exit(self, value: Value) -> bool:
+        """Whether leaving a `with` over `value` waits for what was submitted."""
 
     @abstractmethod
     def function_value(self, node: cst.CSTNode, state: State, context: Context) -> Value:
@@ -181,6 +206,8 @@ class Core(ABC):
         """The stream moves on: every loan of it, wherever it is held, is stale from here."""
 
         def aged(atom: Atom) -> Atom:
+            if isinstance(atom, Guard) and atom.stream == stream:
+                return Owned()
             if not isinstance(atom, Loan) or atom.stale or atom.stream != stream:
                 return atom
             stale = atom._replace(stale=True)
@@ -217,10 +244,16 @@ class Core(ABC):
                 assumptions,
             )
 
-    def consume(self, state: State, value: Value, node: cst.CSTNode, context: Context, callee: str) -> None:
+    def consume(
+        self,
+        state: State,
+        value: Value,
+        node: cst.CSTNode,
+        context: Context,
+        note: str,
+        assumptions: tuple[str, ...] = (),
+    ) -> None:
         """Something unknown gets `value`: it reads tensors and containers, and drains streams."""
-        note = f"read here, by `{callee}`"
-        assumptions = (f"`{callee}` reads what it is given",)
         for atom in list(leaves(value)):
             if isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind in STREAM_KINDS:
                 self.iterate(

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 
 import libcst as cst
 
 from loaderlint.linter.interpreter.core import CONTAINER_KINDS, Assignment, Context, Core
+from loaderlint.linter.interpreter.events import Site
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
+    Atom,
+    Guard,
     Instance,
     Loan,
     Loc,
     Method,
     Named,
+    Owned,
     Ref,
     Text,
     Tuple,
     Value,
     is_text,
     loans,
+    made_conditional,
     ref,
-    rewrite,
     tuple_of,
 )
 from loaderlint.linter.reading.index import Class, FileIndex
@@ -104,40 +109,56 @@ class Expressions(Core, ABC):
                 obj = state.heap[atom.loc]
                 if name in obj.fields and obj.kind is Kind.OBJECT:
                     found.update(obj.fields[name])
+                elif isinstance(obj.code, Class) and name in obj.code.index.container_attributes(obj.code):
+                    found.update(self._member_object(atom.loc, name, state))
                 else:
                     found.add(Method(frozenset({atom}), name))
         return frozenset(found)  # type: ignore[arg-type]
 
     def place(self, node: cst.CSTNode, state: State, context: Context, depth: int = 0) -> Value:
         """The object that `node` names, made up where nothing is known of it, to hold what is stored there."""
-        known = frozenset(atom for atom in self.evaluate(node, state, context) if isinstance(atom, Ref))
+        value = self.evaluate(node, state, context)
+        known = frozenset(atom for atom in value if isinstance(atom, Ref))
         if known or depth > _MAX_PATH:
             return known
+        for method in value:
+            if isinstance(method, Method):
+                for loc in state.refs(method.receiver):
+                    return self._member_object(loc, method.name, state)
         if isinstance(node, cst.Name):
-            made = self.new(state, node, context, Obj(Kind.OBJECT))
-            state.frames[context.frame][node.value] = made
-            return made
+            return self._place_name(node, state, context)
         if isinstance(node, cst.Attribute):
-            return self._place_member(node.value, node.attr.value, state, context, depth)
-        if isinstance(node, cst.Subscript):
-            return self._place_member(node.value, "[]", state, context, depth)
-        return NOTHING
-
-    def _place_member(self, base: cst.CSTNode, name: str, state: State, context: Context, depth: int) -> Value:
+            base, name = node.value, node.attr.value
+        elif isinstance(node, cst.Subscript):
+            base, name = node.value, "[]"
+        else:
+            return NOTHING
         for loc, obj in state.objects(self.place(base, state, context, depth + 1)):
             if obj.kind in CONTAINER_KINDS and obj.items:
                 return obj.items
-            known = obj.fields.get(name)
-            if known:
-                return known
-            kind = Kind.OBJECT
-            if isinstance(obj.code, Class):
-                kind = Kind[(self.project.container_attribute(obj.code, name) or "object").upper()]
-            child = Loc(self.number((loc, name)))
-            state.heap[child] = Obj(kind, escapes=obj.escapes)
-            state.update(loc, fields={**obj.fields, name: ref(child)})
-            return ref(child)
+            return self._member_object(loc, name, state)
         return NOTHING
+
+    def _place_name(self, node: cst.Name, state: State, context: Context) -> Value:
+        """An object for a name of unknown value. One of an enclosing scope outlives the call."""
+        local = node.value in state.frames[context.frame]
+        made = self.new(state, node, context, Obj(Kind.OBJECT, escapes=not local))
+        state.frames[context.frame][node.value] = made
+        return made
+
+    def _member_object(self, loc: Loc, name: str, state: State) -> Value:
+        """The object behind an attribute (or behind all slots, "[]") of the object at `loc`."""
+        obj = state.heap[loc]
+        known = obj.fields.get(name)
+        if known:
+            return known
+        kind = Kind.OBJECT
+        if isinstance(obj.code, Class):
+            kind = Kind[(self.project.container_attribute(obj.code, name) or "object").upper()]
+        child = Loc(self.number((loc, name)))
+        state.heap[child] = Obj(kind, escapes=obj.escapes)
+        state.update(loc, fields={**obj.fields, name: ref(child)})
+        return ref(child)
 
     # Subscripts
 
@@ -208,13 +229,15 @@ class Expressions(Core, ABC):
     def _eval_BooleanOperation(self, node: cst.BooleanOperation, state: State, context: Context) -> Value:
         rights: list[cst.BaseExpression] = []
         left: cst.BaseExpression = node
+        sure = True
         while isinstance(left, cst.BooleanOperation):
+            sure = sure and isinstance(left.operator, cst.And)
             rights.append(left.right)
             left = left.left
         value = self.evaluate(left, state, context)
         for right in reversed(rights):
             value |= self.evaluate(right, state, context)
-        return value
+        return value if sure else _without_guards(value)
 
     def _eval_UnaryOperation(self, node: cst.UnaryOperation, state: State, context: Context) -> Value:
         value = self.evaluate(node.expression, state, context)
@@ -234,31 +257,49 @@ class Expressions(Core, ABC):
         self.evaluate(node.test, state, context)
         other = state.copy()
         self.narrow(node.test, state, other, context)
-        value = self.evaluate(node.body, state, context) | self.evaluate(node.orelse, other, context)
+        choices = [self.evaluate(node.body, state, context), self.evaluate(node.orelse, other, context)]
         state.join(other)
+        value = _without_guards(choices[0] | choices[1])
+        copies = any(isinstance(choice, cst.Call) for choice in (node.body, node.orelse))
+        if copies and all_or_none(choices) and self.looks_at_loans(node.test, state, context):
+            return made_conditional(value)
         return value
+
+    def looks_at_loans(self, test: cst.BaseExpression, state: State, context: Context) -> bool:
+        """Whether a condition depends on a borrowed tensor itself, as one that asks for its memory does."""
+        todo: list[cst.CSTNode] = [test]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, cst.Name) and any(loans(self.evaluate(node, state, context))):
+                return True
+            todo += node.children
+        return False
 
     def narrow(self, test: cst.BaseExpression, passed: State, failed: State, context: Context) -> None:
         """What a test for an ownership marker says about a tensor: without the marker it need not be lent."""
-        todo: list[tuple[cst.BaseExpression, bool]] = [(test, True)]
+        todo: list[tuple[cst.BaseExpression, bool, bool]] = [(test, True, True)]
         while todo:
-            node, positive = todo.pop()
+            node, positive, certain = todo.pop()
             if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-                todo.append((node.expression, not positive))
+                todo.append((node.expression, not positive, certain))
             elif isinstance(node, cst.BooleanOperation):
-                todo += [(node.left, positive), (node.right, positive)]
-            elif isinstance(node, cst.Call) and node.args and isinstance(node.args[0].value, cst.Name):
-                if isinstance(node.func, cst.Name) and node.func.value in ("getattr", "hasattr"):
-                    unmarked = failed if positive else passed
-                    self._unmark(node.args[0].value, unmarked, context)
+                both = certain and isinstance(node.operator, cst.And)
+                todo += [(node.left, positive, both), (node.right, positive, both)]
+            elif _asks_for_a_marker(node):
+                unmarked = failed if positive else passed
+                for loan in loans(self.evaluate(node.args[0].value, unmarked, context)):
+                    _own(unmarked, loan.stream, loan.borrowed)
+            elif certain:
+                unmarked = passed if positive else failed
+                for atom in self._verdict(node, unmarked, context):
+                    if isinstance(atom, Guard):
+                        _own(unmarked, atom.stream, atom.borrowed)
 
-    def _unmark(self, name: cst.Name, state: State, context: Context) -> None:
-        names = state.frames[context.frame]
-        value = names.get(name.value, NOTHING)
-        if any(loans(value)):
-            names[name.value] = rewrite(
-                value, lambda atom: atom._replace(conditional=True) if isinstance(atom, Loan) else atom
-            )
+    def _verdict(self, node: cst.BaseExpression, state: State, context: Context) -> Value:
+        """The value of a part of a condition; calls are not made twice."""
+        if isinstance(node, cst.Name):
+            return self.evaluate(node, state, context)
+        return self._verdicts.get(node, NOTHING)
 
     def _eval_NamedExpr(self, node: cst.NamedExpr, state: State, context: Context) -> Value:
         value = self.evaluate(node.value, state, context)
@@ -291,6 +332,37 @@ class Expressions(Core, ABC):
 
     def _eval_StarredElement(self, node: cst.StarredElement, state: State, context: Context) -> Value:
         return self.evaluate(node.value, state, context)
+
+
+def all_or_none(choices: Sequence[Value]) -> bool:
+    """Whether some of the alternatives hold loans and others none."""
+    lent = [any(loans(choice)) for choice in choices]
+    return any(lent) and not all(lent)
+
+
+def _without_guards(value: Value) -> Value:
+    return frozenset(atom for atom in value if not isinstance(atom, Guard))
+
+
+def _asks_for_a_marker(node: cst.BaseExpression) -> bool:
+    """`getattr(tensor, MARK, False)` and `hasattr(tensor, MARK)`."""
+    return (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Name)
+        and node.func.value in ("getattr", "hasattr")
+        and bool(node.args)
+        and isinstance(node.args[0].value, cst.Name)
+    )
+
+
+def _own(state: State, stream: Loc, borrowed: Site) -> None:
+    """The item that the stream lent last is, here, known not to be lent."""
+
+    def owned(atom: Atom) -> Atom:
+        is_it = isinstance(atom, Loan) and not atom.stale and (atom.stream, atom.borrowed) == (stream, borrowed)
+        return Owned() if is_it else atom
+
+    state.rewrite(owned)
 
 
 def _selected(atom: Tuple, node: cst.Subscript) -> Value:

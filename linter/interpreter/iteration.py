@@ -62,8 +62,21 @@ class Iteration(Core, ABC):
             run = getattr(self, f"_lazy_{obj.operation}")
             run(state, list(obj.fields.values()), node, context, on_item, pairs)
         else:
+            self._iterate_container(state, loc, on_item)
+
+    def _iterate_container(self, state: State, loc: Loc, on_item: OnItem) -> None:
+        def once(now: State) -> None:
             # The container may grow while it is iterated: its items are looked up at every pass.
-            self.fixpoint(state, lambda now: on_item(now, _items(now.heap[loc])))
+            on_item(now, _items(now.heap[loc]))
+
+        jobs = state.pending & set(state.refs(_items(state.heap[loc])))
+        if jobs:
+            # A loop that awaits the job of its item has, at its end, awaited them all.
+            tried = state.copy()
+            once(tried)
+            jobs -= tried.pending
+        self.fixpoint(state, once)
+        state.pending -= jobs
 
     def _iterate_stream(
         self, state: State, loc: Loc, node: cst.CSTNode, context: Context, on_item: OnItem
@@ -208,8 +221,8 @@ class Iteration(Core, ABC):
             return
         inner = replace(made_in, caller=context, call=node, on_yield=on_item, breaks=[], continues=[], returns=[])
         self.execute(code.body.body, state, inner)
-        for left, _ in inner.returns:
-            state.join(left)
+        for way in inner.returns:
+            state.join(way.state)
 
     def _run_generator_expression(
         self, state: State, code: cst.GeneratorExp, source: Value, made_in: Context, on_item: OnItem

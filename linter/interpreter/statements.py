@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from loaderlint.linter.interpreter.core import CONTAINER_KINDS, Assignment, Context, Core
+from loaderlint.linter.interpreter.core import CONTAINER_KINDS, Assignment, Context, Core, Returned
 from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
@@ -61,7 +61,7 @@ class Statements(Core, ABC):
 
     def _run_Return(self, node: cst.Return, state: State, context: Context) -> None:
         value = self.evaluate(node.value, state, context) if node.value is not None else NOTHING
-        context.returns.append((state.copy(), value))
+        context.returns.append(Returned(state.copy(), value, node.value or node))
         state.dead = True
 
     def _run_Raise(self, node: cst.Raise, state: State, context: Context) -> None:
@@ -99,12 +99,10 @@ class Statements(Core, ABC):
     def _run_ImportFrom(self, node: cst.ImportFrom, state: State, context: Context) -> None:
         if isinstance(node.names, cst.ImportStar):
             return
-        module = "." * len(node.relative) + (dotted(node.module) if node.module else "")
+        module = context.index.module.absolute(len(node.relative), dotted(node.module) if node.module else "")
         for alias in node.names:
             name = alias.asname.name.value if alias.asname else alias.name.value
-            separator = "" if module.endswith(".") else "."
-            full = f"{module}{separator}{alias.name.value}"
-            state.frames[context.frame][name] = frozenset({Named(full)})
+            state.frames[context.frame][name] = frozenset({Named(f"{module}.{alias.name.value}")})
 
     # Compound statements
 
@@ -184,17 +182,21 @@ class Statements(Core, ABC):
             state.join(end)
         if node.finalbody is not None:
             self._block(node.finalbody.body, state, context)
-            for left, _ in context.returns[returns:]:
-                self._block(node.finalbody.body, left, context)
+            for left in context.returns[returns:]:
+                self._block(node.finalbody.body, left.state, context)
 
     _run_TryStar = _run_Try
 
     def _run_With(self, node: cst.With, state: State, context: Context) -> None:
+        joins = False
         for item in node.items:
             value = self.evaluate(item.item, state, context)
+            joins = joins or self.joins_at_exit(value)
             if item.asname is not None:
                 self.assign(item.asname.name, value, state, context, Assignment(item, item.item))
         self._block(node.body, state, context)
+        if joins:
+            state.pending = frozenset()
 
     def _run_Match(self, node: cst.Match, state: State, context: Context) -> None:
         self.evaluate(node.subject, state, context)
@@ -243,6 +245,8 @@ class Statements(Core, ABC):
     def _unpack(
         self, target: cst.Tuple | cst.List, value: Value, state: State, context: Context, site: Assignment
     ) -> None:
+        if self.is_stream(state, value):
+            value = self.materialized(value, site.node, site.value, state, context)
         count = len(target.elements)
         starred = next((i for i, item in enumerate(target.elements) if isinstance(item, cst.StarredElement)), count)
         for place, element in enumerate(target.elements):
@@ -273,7 +277,7 @@ class Statements(Core, ABC):
         self, target: cst.Attribute, value: Value, state: State, context: Context, site: Assignment
     ) -> None:
         base = self.evaluate(target.value, state, context)
-        if not base and state.holds_loans(value):
+        if not state.refs(base) and state.holds_loans(value):
             base = self.place(target.value, state, context)
         held = self.keep(value, Kept(Site(context.unit, site.node), Holder.OBJECT, target, site.value))
         objects = [(loc, obj) for loc, obj in state.objects(base) if obj.kind is Kind.OBJECT]
@@ -287,7 +291,7 @@ class Statements(Core, ABC):
     ) -> None:
         base = self.evaluate(target.value, state, context)
         key = self.index_value(target, state, context)
-        if not base and is_text(key) and state.holds_loans(value):
+        if not state.refs(base) and is_text(key) and state.holds_loans(value):
             base = self.place(target.value, state, context)
         stored = False
         for loc, obj in state.objects(base):

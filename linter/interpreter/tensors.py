@@ -73,11 +73,13 @@ class Libraries(Core, ABC):
             return self._empty_container(contracts.containers[name], arguments, node, state, context)
         if name in contracts.consume:
             for item in arguments:
-                self.consume(state, item.value, node, context, name.rpartition(".")[2])
+                self.iterate(
+                    state, item.value, node, context, lambda now, one: self.read(now, one, node, context), False
+                )
             return NOTHING
         if name in contracts.functions:
             return self._function(contracts.functions[name], name, arguments, node, state, context)
-        if contracts.constructs_producer(name):
+        if contracts.constructs_producer(name) or name in contracts.executors:
             return frozenset({Instance(name)})
         return None
 
@@ -108,6 +110,8 @@ class Libraries(Core, ABC):
             return frozenset(loans(given)).union(*copies)
         if effect == "await":
             return self.await_futures(given, state)
+        if effect == "submit":
+            return self.submit(arguments, node, state, context)
         if effect == "text":
             self.read(state, given, node, context)
             return TEXT
@@ -181,6 +185,10 @@ class Libraries(Core, ABC):
         future = self.new(state, node, context, Obj(Kind.FUTURE, held))
         state.pending |= frozenset(state.refs(future))
         return future
+
+    def joins_at_exit(self, value: Value) -> bool:
+        """Whether leaving a `with` over `value` waits for what was submitted."""
+        return any(isinstance(atom, Instance) and atom.cls in self.contracts.executors for atom in value)
 
     def await_futures(self, value: Value, state: State) -> Value:
         """Wait: the futures that can be reached are done with what they were given."""

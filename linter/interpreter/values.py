@@ -82,7 +82,20 @@ class Method(NamedTuple):
     name: str
 
 
-Atom: TypeAlias = "Loan | Text | Ref | Tuple | Named | Instance | Method"
+class Owned(NamedTuple):
+    """A tensor that was lent as far as the code shows, but is known to have memory of its own here."""
+
+    mark: str = "owned"
+
+
+class Guard(NamedTuple):
+    """A truth value that is true only if the item that `stream` lent at `borrowed` carries no ownership marker."""
+
+    stream: Loc
+    borrowed: Site
+
+
+Atom: TypeAlias = "Loan | Text | Ref | Tuple | Named | Instance | Method | Owned | Guard"
 Value: TypeAlias = "frozenset[Atom]"
 
 NOTHING: Value = frozenset()

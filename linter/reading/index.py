@@ -38,7 +38,20 @@ class Function:
     @property
     def is_static(self) -> bool:
         """Whether a method is called without its object."""
-        return any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in self.node.decorator_list)
+        return self._is_decorated("staticmethod")
+
+    @property
+    def is_for_class(self) -> bool:
+        """Whether a method gets its class as the first argument."""
+        return self._is_decorated("classmethod")
+
+    @property
+    def makes_stream(self) -> bool:
+        """Whether the function calls a producer."""
+        return self.index.calls_producer(self)
+
+    def _is_decorated(self, name: str) -> bool:
+        return any(isinstance(item, ast.Name) and item.id == name for item in self.node.decorator_list)
 
 
 class FileIndex:
@@ -91,15 +104,26 @@ class FileIndex:
     def candidates(self) -> Iterator[Function]:
         """The functions that handle a stream of their own: a parameter, or a producer that they call."""
         for function in self.functions.values():
-            if function.streams or self._calls_producer(function):
+            if function.streams or self.calls_producer(function) or self._calls(function, self._stream_makers):
                 yield function
 
-    def _calls_producer(self, function: Function) -> bool:
+    @cached_property
+    def _stream_makers(self) -> set[str]:
+        """Names of the file's functions that call a producer, and so may hand out its stream."""
+        return {function.node.name for function in self.functions.values() if self.calls_producer(function)}
+
+    def calls_producer(self, function: Function) -> bool:
+        """Whether the function itself calls something that makes a stream."""
+        return self._calls(function, self._producer_names)
+
+    def _calls(self, function: Function, names: set[str]) -> bool:
+        if not names:
+            return False
         lines = self._lines[function.node.lineno - 1 : function.node.end_lineno]
-        if not any(name in line for name in self._producer_names for line in lines):
+        if not any(name in line for name in names for line in lines):
             return False
         return any(
-            isinstance(node, ast.Call) and _called_name(node) in self._producer_names
+            isinstance(node, ast.Call) and _called_name(node) in names
             for node in ast.walk(function.node)
         )
 
@@ -107,7 +131,8 @@ class FileIndex:
     def _producer_names(self) -> set[str]:
         """Last names of the producers that the file's imports can reach."""
         packages = {target.partition(".")[0] for target in self.imports.values()}
-        return {
+        methods = {name for name, effect in self._contracts.methods.items() if effect == "produce"}
+        return methods | {
             call.rpartition(".")[2]
             for call in self._contracts.producers
             if call.partition(".")[0] in packages or call.rpartition(".")[2] in self.imports
@@ -126,6 +151,10 @@ class FileIndex:
     @staticmethod
     def _first_line(function: Function) -> int:
         return min([function.node.lineno, *(item.lineno for item in function.node.decorator_list)])
+
+    def annotated_fields(self, cls: Class) -> list[str]:
+        """The names that a class body annotates, in order."""
+        return [_name(node.target) for node in cls.node.body if isinstance(node, ast.AnnAssign)]
 
     def base_names(self, cls: Class) -> list[str]:
         """The qualified names of the classes that `cls` derives from."""

@@ -79,6 +79,13 @@ class Project:
                 return found
         return None
 
+    def fields(self, owner: Class) -> list[str]:
+        """The annotated fields of a dataclass or named tuple, those of the classes above it first."""
+        names: dict[str, None] = {}
+        for cls in reversed(list(self.lineage(owner))):
+            names.update(dict.fromkeys(cls.index.annotated_fields(cls)))
+        return list(names)
+
     def container_attribute(self, owner: Class, name: str) -> str:
         """The kind of container that a class, or one above it, sets an attribute to; "" for none."""
         for cls in self.lineage(owner):

@@ -14,7 +14,9 @@ _USE = re.compile(rb"\b(?:in|list|dict|tuple|sorted|set)[ (]\s*\w*weights(?:_ite
 
 @cache
 def _producer_calls() -> tuple[bytes, ...]:
-    names = {call.rpartition(".")[2] for call in load_contracts().producers}
+    contracts = load_contracts()
+    names = {call.rpartition(".")[2] for call in contracts.producers}
+    names |= {name for name, effect in contracts.methods.items() if effect == "produce"}
     return tuple(f"{name}(".encode() for name in sorted(names))
 
 

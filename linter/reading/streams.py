@@ -86,17 +86,25 @@ def _is_bare(annotation: ast.expr | None) -> bool:
 
 
 def _is_iterated_as_pairs(function: ast.FunctionDef, name: str) -> bool:
-    iterated = False
+    iterated = mapping = either = False
     for node in ast.walk(function):
-        if _is_mapping_use(node, name):
-            return False
+        mapping = mapping or _is_mapping_use(node, name)
+        either = either or _asks_what_it_is(node, name)
         iterated = iterated or any(
             isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= 2 and _mentions(source, name)
             for target, source in _loops(node)
         )
         if "weight" in name and isinstance(node, ast.Call) and _last_name(node.func) in _MATERIALIZERS:
             iterated = iterated or any(_mentions(argument, name) for argument in node.args[:1])
-    return iterated
+    # What is used as a mapping is none, unless the code takes both and asks first.
+    return iterated and (either or not mapping)
+
+
+def _asks_what_it_is(node: ast.AST, name: str) -> bool:
+    """`isinstance(weights, dict)`, `hasattr(weights, "items")`."""
+    if not isinstance(node, ast.Call) or _last_name(node.func) not in ("isinstance", "hasattr"):
+        return False
+    return bool(node.args) and isinstance(node.args[0], ast.Name) and node.args[0].id == name
 
 
 def _loops(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
