@@ -3,7 +3,8 @@
 Schema of a contract file (every table is optional):
   [tensor_attributes] view            attributes of a tensor that share its memory
   [tensor_methods] view, conditional_copy, copy, metadata, copy_if_true
-  [functions] view, conditional_copy, metadata, text, capture, shallow_copy, await     by qualified name
+  [functions] view, conditional_copy, metadata, text, capture, shallow_copy, await, submit, submit_items, put
+                                      by qualified name
   [methods] submit, await, read, produce             on receivers of unknown type
   [lazy], [eager], [lazy_methods]     how an iterable is iterated: name -> operation
   [consume] functions                 iterate their argument and keep nothing
@@ -19,7 +20,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 
 if sys.version_info >= (3, 11):
@@ -38,7 +39,7 @@ class Producer:
     owned_if_true: str = ""
 
 
-@dataclass(slots=True)
+@dataclass
 class Contracts:
     """All contract files, merged. The values of the mappings are effects or operations, as in the schema."""
 
@@ -90,9 +91,11 @@ class Contracts:
         if producer.lends and producer.lends not in self.lenders:
             self.lenders.append(producer.lends)
 
-    def constructs_producer(self, name: str) -> bool:
-        """Whether calling `name` makes the object whose method is a producer."""
-        return any(call.rpartition(".")[0] == name for call in self.producers)
+    @cached_property
+    def classes(self) -> frozenset[str]:
+        """The classes whose objects matter: executors, and those of which a method is named."""
+        owners = {call.rpartition(".")[0] for call in (*self.producers, *self.functions)}
+        return frozenset(owners | set(self.executors))
 
 
 @cache

@@ -11,6 +11,7 @@ import libcst as cst
 from loaderlint.linter.interpreter.containers import CONTAINER_METHODS, LIST_METHODS, receiver_node
 from loaderlint.linter.interpreter.core import (
     CONTAINER_KINDS,
+    MAX_CALLS,
     MAX_DEPTH,
     STREAM_KINDS,
     Argument,
@@ -86,7 +87,8 @@ class Calls(Core, ABC):
     ) -> Value:
         if isinstance(atom, Named):
             result = self.library_call(atom.name, arguments, node, state, context)
-            if result is None and any(state.holds_loans(item.value) for item in arguments):
+            own = atom.name.startswith(f"{context.index.module.name}.")
+            if result is None and (own or any(state.holds_loans(item.value) for item in arguments)):
                 result = self._call_project(atom.name, arguments, node, state, context)
             if result is None and atom.name.partition(".")[0] in self.contracts.modules:
                 # A library that reads tensors at once, as the contracts say: nothing is assumed.
@@ -144,8 +146,7 @@ class Calls(Core, ABC):
             elif isinstance(atom, Text):
                 results |= TEXT
             elif isinstance(atom, Instance):
-                name = f"{atom.cls}.{method.name}"
-                known = self.library_call(name, arguments, node, state, context)
+                known = self.instance_call(atom, method.name, arguments, node, state, context)
                 if known is None:
                     known = self._unknown_method(method.name, arguments, node, state, context)
                 results |= known
@@ -261,7 +262,8 @@ class Calls(Core, ABC):
         if context.runs(code):
             # A recursion adds nothing to what its first round does.
             return NOTHING
-        if context.depth() >= MAX_DEPTH:
+        self._calls += 1
+        if context.depth() >= MAX_DEPTH or self._calls > MAX_CALLS:
             return self._unknown(arguments, node, state, context)
         frame = self.number(("call", node, code, context.frame))
         self.parents[frame] = made_in.frame

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from loaderlint.linter.contracts import Contracts
-from loaderlint.linter.interpreter.events import Retention, Site
+from loaderlint.linter.interpreter.events import Holder, Retention, Site
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import Atom, Guard, Kept, Loan, Loc, Owned, Ref, Tuple, Value, leaves, rewrite
@@ -20,6 +20,8 @@ from loaderlint.linter.reading.slices import FunctionSlice
 OnItem = Callable[[State, Value], None]
 STREAM_KINDS = frozenset({Kind.STREAM, Kind.MAYBE_STREAM, Kind.LAZY, Kind.GENERATOR})
 CONTAINER_KINDS = frozenset({Kind.LIST, Kind.DICT, Kind.SET})
+# Functions that call each other could be followed for ever; so many calls are followed in one analysis.
+MAX_CALLS = 1500
 # A loop's facts settle in two or three passes; the bound only guards against facts that keep growing.
 MAX_PASSES = 8
 MAX_DEPTH = 6
@@ -53,6 +55,8 @@ class Context:
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
     lent: frozenset[Guard] = frozenset()
+    # Inside a `try`: the join of the states in which something may raise.
+    failing: State | None = None
 
     def depth(self) -> int:
         """How many calls this one is nested in."""
@@ -85,6 +89,7 @@ class Core(ABC):
         self._numbers: dict[Hashable, int] = {}
         self._texts: dict[cst.CSTNode, str] = {}
         self._verdicts: dict[cst.CSTNode, Value] = {}
+        self._calls = 0
         self._advanced: dict[Loan, Site] = {}
 
     @abstractmethod
@@ -198,7 +203,11 @@ class Core(ABC):
                 return frozenset({Tuple(tuple(items))})
 
         def held(atom: Atom) -> Atom:
-            return atom._replace(kept=kept) if isinstance(atom, Loan) and not atom.stale else atom
+            if not isinstance(atom, Loan) or atom.stale:
+                return atom
+            # What a `partial` has captured stays captured, wherever the `partial` itself is put.
+            captured = atom.kept is not None and atom.kept.kind is Holder.CAPTURED
+            return atom if captured else atom._replace(kept=kept)
 
         return rewrite(value, held)
 
@@ -351,7 +360,9 @@ class Assignment:
 
 def _order(loan: Loan) -> tuple[object, ...]:
     """The order of the places that keep, so that reports do not depend on hashing."""
-    return (_place(loan.kept.site), _place(loan.borrowed))
+    kept = loan.kept
+    parts = (kept.site.unit.range(node) for node in (kept.holder, kept.tensor))
+    return (_place(kept.site), _place(loan.borrowed), *parts)
 
 
 def _place(site: Site) -> tuple[object, ...]:

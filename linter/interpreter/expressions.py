@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from functools import cache
 
 import libcst as cst
 
@@ -219,11 +220,13 @@ class Expressions(Core, ABC):
         """An operator's result: text, a list of both lists' items, or a fresh tensor."""
         if is_text(left | right) and not any(loans(left | right)):
             return TEXT
-        lists = [obj for value in (left, right) for _, obj in state.objects(value) if obj.kind is Kind.LIST]
-        if lists:
-            items = frozenset().union(*(obj.items for obj in lists))
-            return self.new(state, node, context, Obj(Kind.LIST, items))
-        self.read(state, left | right, node, context)
+        containers = [obj for _, obj in state.objects(left | right) if obj.kind in CONTAINER_KINDS]
+        if containers:
+            items = frozenset().union(*(obj.items for obj in containers))
+            keys = frozenset().union(*(obj.keys for obj in containers))
+            return self.new(state, node, context, Obj(containers[0].kind, items, keys))
+        # Views of keys and the like are compared by name; only tensors themselves are read.
+        self.read(state, frozenset(loans(left | right)), node, context)
         return NOTHING
 
     def _eval_BooleanOperation(self, node: cst.BooleanOperation, state: State, context: Context) -> Value:
@@ -236,7 +239,13 @@ class Expressions(Core, ABC):
             left = left.left
         value = self.evaluate(left, state, context)
         for right in reversed(rights):
-            value |= self.evaluate(right, state, context)
+            if binds_a_name(right):
+                # Only one of the outcomes evaluates it.
+                skipped = state.copy()
+                value |= self.evaluate(right, state, context)
+                state.join(skipped)
+            else:
+                value |= self.evaluate(right, state, context)
         return value if sure else _without_guards(value)
 
     def _eval_UnaryOperation(self, node: cst.UnaryOperation, state: State, context: Context) -> Value:
@@ -332,6 +341,18 @@ class Expressions(Core, ABC):
 
     def _eval_StarredElement(self, node: cst.StarredElement, state: State, context: Context) -> Value:
         return self.evaluate(node.value, state, context)
+
+
+@cache
+def binds_a_name(node: cst.CSTNode) -> bool:
+    """Whether an expression contains a walrus."""
+    todo = [node]
+    while todo:
+        inner = todo.pop()
+        if isinstance(inner, cst.NamedExpr):
+            return True
+        todo += inner.children
+    return False
 
 
 def all_or_none(choices: Sequence[Value]) -> bool:

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import libcst as cst
 
-from loaderlint.linter.interpreter.core import MAX_DEPTH, Argument, Context, Core, OnItem
-from loaderlint.linter.interpreter.events import Site
+from loaderlint.linter.interpreter.core import MAX_DEPTH, Argument, Context, Core, OnItem, iterated
+from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
+    Kept,
     Loan,
     Loc,
     Ref,
@@ -135,12 +136,14 @@ class Iteration(Core, ABC):
         """Each step takes one item of every input in turn: an input that shares a stream ends earlier leases."""
         slots = [f"%zip{self.number(('zip', node, place))}" for place in range(len(inputs))]
 
+        kept = Kept(Site(context.unit, node), Holder.TEED, iterated(node), iterated(node))
+
         def on_first(now: State, item: Value) -> None:
             names = now.frames[context.frame]
-            names[slots[0]] = item
+            names[slots[0]] = self.keep(item, kept)
             for slot, value in zip(slots[1:], inputs[1:], strict=True):
                 taken = self.next_item(now, value, node, context)
-                now.frames[context.frame][slot] = taken
+                now.frames[context.frame][slot] = self.keep(taken, kept)
             names = now.frames[context.frame]
             on_item(now, tuple_of(*(names.pop(slot, NOTHING) for slot in slots)))
 

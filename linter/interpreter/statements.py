@@ -22,6 +22,8 @@ class Statements(Core, ABC):
         for statement in body:
             if state.dead:
                 return
+            if context.failing is not None:
+                context.failing.join(state)
             run = getattr(self, f"_run_{type(statement).__name__}", None)
             if run is not None:
                 run(statement, state, context)
@@ -166,10 +168,11 @@ class Statements(Core, ABC):
             state.join(left)
 
     def _run_Try(self, node: cst.Try | cst.TryStar, state: State, context: Context) -> None:
-        before = state.copy()
-        returns = len(context.returns)
+        returns, breaks, continues = len(context.returns), len(context.breaks), len(context.continues)
+        outer = context.failing
+        failed = context.failing = state.copy()
         self._block(node.body, state, context)
-        failed = before
+        context.failing = outer
         failed.join(state)
         ends = []
         for handler in node.handlers:
@@ -182,8 +185,10 @@ class Statements(Core, ABC):
             state.join(end)
         if node.finalbody is not None:
             self._block(node.finalbody.body, state, context)
-            for left in context.returns[returns:]:
-                self._block(node.finalbody.body, left.state, context)
+            leaving = [way.state for way in context.returns[returns:]]
+            leaving += [*context.breaks[breaks:], *context.continues[continues:]]
+            for left in leaving:
+                self._block(node.finalbody.body, left, context)
 
     _run_TryStar = _run_Try
 
@@ -248,6 +253,9 @@ class Statements(Core, ABC):
         if self.is_stream(state, value):
             value = self.materialized(value, site.node, site.value, state, context)
         count = len(target.elements)
+        written = [element.value for element in target.elements]
+        if site.value is not target and isinstance(site.value, cst.Tuple) and len(site.value.elements) == count:
+            written = [element.value for element in site.value.elements]
         starred = next((i for i, item in enumerate(target.elements) if isinstance(item, cst.StarredElement)), count)
         for place, element in enumerate(target.elements):
             if place == starred:
@@ -256,7 +264,10 @@ class Statements(Core, ABC):
                 part = self.new(state, element, context, Obj(Kind.LIST, self.keep(parts, kept)))
             else:
                 part = self._component(value, place - count if place > starred else place, count, state)
-            self.assign(element.value, part, state, context, site)
+            # The part as it is written: the target of a loop, an item of a display, else the whole value.
+            apart = site.value is target or isinstance(site.value, cst.Tuple)
+            part_site = Assignment(site.node, written[place]) if apart else site
+            self.assign(element.value, part, state, context, part_site)
 
     def _component(self, value: Value, place: int, count: int, state: State, rest: bool = False) -> Value:
         """What position `place` of an unpacked value holds; `rest`: what a starred target at `place` collects."""

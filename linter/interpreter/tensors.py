@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from functools import cache
 
 import libcst as cst
 
@@ -59,8 +60,9 @@ class Libraries(Core, ABC):
         """Call a function that a contract names; None for any other."""
         contracts = self.contracts
         if name == "builtins.next" and arguments:
-            default = arguments[1].value if len(arguments) > 1 else NOTHING
-            return self.next_item(state, arguments[0].value, node, context) | default
+            return self._next(arguments, node, state, context)
+        if name == "builtins.setattr" and len(arguments) == 3:
+            return self._set_attribute(arguments, node, state, context)
         if name in contracts.producers:
             return self._produce(name, arguments, node, state, context)
         if name in contracts.lazy:
@@ -79,9 +81,52 @@ class Libraries(Core, ABC):
             return NOTHING
         if name in contracts.functions:
             return self._function(contracts.functions[name], name, arguments, node, state, context)
-        if contracts.constructs_producer(name) or name in contracts.executors:
-            return frozenset({Instance(name)})
+        if name in contracts.classes:
+            return frozenset({Instance(name, tuple(sorted(_flags(arguments).items())))})
         return None
+
+    def _next(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """`next(it)`, `next(it, default)`: an advance, also where it raises because there is no item left."""
+        source = arguments[0].value
+        if context.failing is not None:
+            exhausted = state.copy()
+            self.advance_all(exhausted, source, Site(context.unit, node))
+            context.failing.join(exhausted)
+        default = arguments[1].value if len(arguments) > 1 else NOTHING
+        return self.next_item(state, source, node, context) | default
+
+    def _set_attribute(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """`setattr(thing, name, value)`, where the name may be any."""
+        holder, value = arguments[0], arguments[2]
+        kept = Kept(Site(context.unit, node), Holder.OBJECT, holder.node, value.node)
+        for loc, obj in state.objects(holder.value):
+            if obj.kind is Kind.OBJECT:
+                known = obj.fields.get("*", NOTHING)
+                state.update(loc, fields={**obj.fields, "*": known | self.keep(value.value, kept)})
+        return NOTHING
+
+    def instance_call(
+        self,
+        instance: Instance,
+        name: str,
+        arguments: Sequence[Argument],
+        node: cst.CSTNode,
+        state: State,
+        context: Context,
+    ) -> Value | None:
+        """Call a method of a library's object; flags that it or its constructor is given stay with it."""
+        flags = {**dict(instance.arguments), **_flags(arguments)}
+        if flags != dict(instance.arguments):
+            marked = Instance(instance.cls, tuple(sorted(flags.items())))
+            state.rewrite(lambda atom: marked if atom == instance else atom)
+        producer = self.contracts.producers.get(f"{instance.cls}.{name}")
+        if producer is not None and flags.get(producer.owned_if_true) is True:
+            return NOTHING
+        return self.library_call(f"{instance.cls}.{name}", arguments, node, state, context)
 
     def _function(
         self,
@@ -112,6 +157,10 @@ class Libraries(Core, ABC):
             return self.await_futures(given, state)
         if effect == "submit":
             return self.submit(arguments, node, state, context)
+        if effect == "submit_items":
+            return self._submit_items(arguments, node, state, context)
+        if effect == "put" and arguments:
+            return self._put_into(arguments, node, state, context)
         if effect == "text":
             self.read(state, given, node, context)
             return TEXT
@@ -179,12 +228,59 @@ class Libraries(Core, ABC):
         held: Value = NOTHING
         for item in arguments:
             kept = Kept(Site(context.unit, node), Holder.SUBMITTED, node, item.node)
-            lent = frozenset(loans(item.value))
+            reached = state.reachable([item.value, *self.captured(item.value, state)], within_call=True)
+            lent = frozenset(atom for atom in reached if isinstance(atom, Loan))
             self.read(state, lent, node, context)
             held |= self.keep(lent, kept)
         future = self.new(state, node, context, Obj(Kind.FUTURE, held))
         state.pending |= frozenset(state.refs(future))
         return future
+
+    def _submit_items(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """`executor.map(f, stream)`: takes all items at once, and hands each to a worker."""
+        held = []
+        for item in arguments[1:]:
+            if self.is_stream(state, item.value):
+                kept = Kept(Site(context.unit, node), Holder.SUBMITTED, node, item.node)
+                made = self.new(state, node, context, Obj(Kind.LIST), "map")
+                (loc,) = state.refs(made)
+                self.iterate(
+                    state,
+                    item.value,
+                    node,
+                    context,
+                    lambda now, one, loc=loc, kept=kept: self.put(loc, one, now, kept),
+                )
+                held.append(Argument(made, item.node))
+            else:
+                held.append(item)
+        return self.submit(held, node, state, context)
+
+    def _put_into(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """`heappush(container, item)`."""
+        holder, item = arguments[0], arguments[-1]
+        kept = Kept(Site(context.unit, node), Holder.LIST, holder.node, item.node)
+        for loc, obj in state.objects(holder.value):
+            if obj.kind in CONTAINER_KINDS:
+                self.put(loc, item.value, state, kept)
+        return NOTHING
+
+    def captured(self, value: Value, state: State) -> list[Value]:
+        """What the functions in `value` refer to in the scopes around them."""
+        found = []
+        for _, obj in state.objects(value):
+            if obj.kind is Kind.FUNCTION:
+                code, made_in = obj.code  # type: ignore[misc]
+                frame: int | None = made_in.frame
+                while frame is not None:
+                    names = state.frames.get(frame, {})
+                    found += [names[name] for name in sorted(names_in(code)) if name in names]
+                    frame = self.parents[frame]
+        return found
 
     def joins_at_exit(self, value: Value) -> bool:
         """Whether leaving a `with` over `value` waits for what was submitted."""
@@ -195,6 +291,24 @@ class Libraries(Core, ABC):
         done = {atom.loc for atom in state.reachable([value]) if isinstance(atom, Ref)}
         state.pending -= done
         return value
+
+
+def _flags(arguments: Sequence[Argument]) -> dict[str, object]:
+    """The keyword arguments that are literally True or False."""
+    named = {item.keyword: literal_argument(arguments, item.keyword) for item in arguments if item.keyword}
+    return {keyword: value for keyword, value in named.items() if isinstance(value, bool)}
+
+
+@cache
+def names_in(code: cst.CSTNode) -> frozenset[str]:
+    """All plain names in a function or lambda."""
+    found, todo = set(), [code]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, cst.Name):
+            found.add(node.value)
+        todo += node.children
+    return frozenset(found)
 
 
 def literal_argument(arguments: Sequence[Argument], keyword: str) -> object:

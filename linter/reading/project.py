@@ -24,6 +24,7 @@ class Project:
         self._indices: dict[str, FileIndex | None] = {}
         self._roots: dict[str, None] = {}
         self._sources: dict[str, SourceFile] = {}
+        self._modules: dict[str, FileIndex] = {}
 
     def add(self, source: SourceFile) -> FileIndex:
         """Index a file that is being checked. Raises `SourceError` for what is not Python."""
@@ -31,6 +32,7 @@ class Project:
         self._indices[os.path.realpath(source.path)] = index
         self._roots.setdefault(index.module.root)
         self._sources[source.path] = source
+        self._modules[index.module.name] = index
         return index
 
     def _index(self, file: str) -> FileIndex | None:
@@ -55,14 +57,13 @@ class Project:
     def find(self, qualified: str) -> Function | Class | None:
         """The function or class of that name, through re-exports; None for what is not of the project."""
         for _ in range(_MAX_HOPS):
-            place = locate(qualified, tuple(self._roots))
-            index = self._index(place[0]) if place is not None else None
-            if place is None or index is None or not place[1]:
+            index, inside = self._place(qualified)
+            if index is None or not inside:
                 return None
-            found = index.functions.get(place[1]) or index.classes.get(place[1])
+            found = index.functions.get(inside) or index.classes.get(inside)
             if found is not None:
                 return found
-            first, _, rest = place[1].partition(".")
+            first, _, rest = inside.partition(".")
             if first in index.classes:
                 return self.method(index.classes[first], rest)
             target = index.imports.get(first)
@@ -70,6 +71,17 @@ class Project:
                 return None
             qualified = f"{target}.{rest}" if rest else target
         return None
+
+    def _place(self, qualified: str) -> tuple[FileIndex | None, str]:
+        """The module that a qualified name begins with, and the rest of the name."""
+        module, inside = qualified, ""
+        while module:
+            if module in self._modules:  # Also a file that is not on the disk, or not as it is checked.
+                return self._modules[module], inside
+            module, _, last = module.rpartition(".")
+            inside = f"{last}.{inside}" if inside else last
+        place = locate(qualified, tuple(self._roots))
+        return (self._index(place[0]), place[1]) if place is not None else (None, "")
 
     def method(self, owner: Class, name: str) -> Function | None:
         """The method that `owner` has or inherits."""

@@ -11,6 +11,8 @@ from functools import cached_property
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
+from loaderlint.linter.deep_stack import with_deep_stack
+
 
 class FunctionSlice:
     """One function cut out of its file.
@@ -43,7 +45,10 @@ class FunctionSlice:
     @cached_property
     def _ranges(self) -> dict[cst.CSTNode, CodeRange]:
         wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-        return dict(wrapper.resolve(PositionProvider))
+        try:
+            return dict(wrapper.resolve(PositionProvider))
+        except RecursionError:
+            return with_deep_stack(lambda: dict(wrapper.resolve(PositionProvider)))
 
     def range(self, node: cst.CSTNode) -> tuple[int, int, int, int]:
         """(line, column, end_line, end_column) of `node` in the file, all from 1, the end exclusive."""
@@ -58,4 +63,7 @@ class FunctionSlice:
 
     def text(self, node: cst.CSTNode) -> str:
         """The source text of `node`."""
-        return self.module.code_for_node(node)
+        try:
+            return self.module.code_for_node(node)
+        except RecursionError:
+            return with_deep_stack(lambda: self.module.code_for_node(node))
