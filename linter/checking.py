@@ -159,5 +159,7 @@ def _internal_error(source: SourceFile, function: Function, error: Exception) ->
 
 def _brief(error: Exception) -> str:
     """One line for an error of ours; a message that holds a syntax tree would fill pages."""
+    if isinstance(error, KeyError) and not isinstance(error.args[0], str):
+        return f"{type(error).__name__} of a {type(error.args[0]).__name__}"
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text if len(text) <= 160 else f"{text[:159]}…"

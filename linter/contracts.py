@@ -3,6 +3,7 @@
 Schema of a contract file (every table is optional):
   [tensor_attributes] view            attributes of a tensor that share its memory
   [tensor_methods] view, conditional_copy, copy, metadata, copy_if_true
+  [tensor_results] several, other     methods whose view is not one tensor: a tuple of them, or no tensor at all
   [functions] view, conditional_copy, metadata, text, capture, shallow_copy, await, submit, submit_items, put
                                       by qualified name
   [methods] submit, await, read, produce             on receivers of unknown type
@@ -45,6 +46,7 @@ class Contracts:
 
     tensor_attributes: dict[str, str] = field(default_factory=dict)
     tensor_methods: dict[str, str] = field(default_factory=dict)
+    tensor_results: dict[str, str] = field(default_factory=dict)
     copy_if_true: dict[str, str] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
     methods: dict[str, str] = field(default_factory=dict)
@@ -66,6 +68,7 @@ class Contracts:
         for table, effects in (
             (self.tensor_attributes, data.get("tensor_attributes", {})),
             (self.tensor_methods, methods),
+            (self.tensor_results, data.get("tensor_results", {})),
             (self.functions, data.get("functions", {})),
             (self.methods, data.get("methods", {})),
             (self.consume, data.get("consume", {})),

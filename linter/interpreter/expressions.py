@@ -98,8 +98,11 @@ class Expressions(Core, ABC):
     def member(self, node: cst.Attribute, state: State, context: Context) -> Value:
         """An attribute or bound method of a value."""
         name = node.attr.value
-        found: set[object] = set()
-        for atom in self.evaluate(node.value, state, context):
+        base = self.evaluate(node.value, state, context)
+        # A method of several futures is one call: `job.result()` in a loop awaits each of them.
+        jobs = frozenset(atom for atom in base if _is_kind(atom, Kind.FUTURE, state))
+        found: set[object] = {Method(jobs, name)} if jobs else set()
+        for atom in base - jobs:
             if isinstance(atom, Loan) and name in self.contracts.tensor_attributes:
                 found.add(atom)
             elif isinstance(atom, Named):
@@ -341,6 +344,10 @@ class Expressions(Core, ABC):
 
     def _eval_StarredElement(self, node: cst.StarredElement, state: State, context: Context) -> Value:
         return self.evaluate(node.value, state, context)
+
+
+def _is_kind(atom: Atom, kind: Kind, state: State) -> bool:
+    return isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind is kind
 
 
 @cache

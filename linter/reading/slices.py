@@ -44,11 +44,13 @@ class FunctionSlice:
 
     @cached_property
     def _ranges(self) -> dict[cst.CSTNode, CodeRange]:
-        wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
         try:
-            return dict(wrapper.resolve(PositionProvider))
-        except RecursionError:
-            return with_deep_stack(lambda: dict(wrapper.resolve(PositionProvider)))
+            return self._resolve()
+        except (RecursionError, KeyError):  # The provider stumbles over its own unwinding.
+            return with_deep_stack(self._resolve)
+
+    def _resolve(self) -> dict[cst.CSTNode, CodeRange]:
+        return dict(MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider))
 
     def range(self, node: cst.CSTNode) -> tuple[int, int, int, int]:
         """(line, column, end_line, end_column) of `node` in the file, all from 1, the end exclusive."""

@@ -35,13 +35,6 @@ REWRITES: dict[str, Rewrite] = {
 
 
 # Rewrites that do change what is found, with the reason. The test fails when one of them no longer does.
-KNOWN = {
-    ("in a nested function", "ldr301: a helper that owns only what is marked"): (
-        "a test of a captured variable is not understood"
-    ),
-}
-
-
 @cache
 def found(code: str) -> list[tuple[int, str]]:
     source = source_from_bytes("loader.py", code.encode())
@@ -62,7 +55,7 @@ def test_findings_do_not_depend_on_spelling(rewrite: str) -> None:
         ast.parse(result.code)
         before = sorted((result.lines[line], code) for line, code in found(case.code))
         after = found(result.code)
-        if (before != after) != ((rewrite, case.id) in KNOWN):
+        if before != after:
             different.append(f"{case.id}: {before} became {after} in\n{result.code}")
     assert not different, "\n".join(different)
 
