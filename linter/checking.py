@@ -6,6 +6,8 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+import libcst as cst
+
 from loaderlint.linter.contracts import Contracts, load_contracts
 from loaderlint.linter.findings import Category, Finding, Fix, NoFix, Severity, Step
 from loaderlint.linter.interpreter.analysis import Interpreter
@@ -117,10 +119,15 @@ def _fix(event: Retention, repairs: Mapping[Retention, Fix | NoFix]) -> Fix | No
 
 
 def _steps(event: Retention) -> tuple[Step, ...]:
+    borrowed, advanced = "borrowed here, valid until the next step", "the stream advances: every kept tensor is stale"
+    if isinstance(event.borrowed.node, cst.Param):
+        borrowed, advanced = "lent here until the function returns", "after its return the tensor is stale"
+    elif event.borrowed == event.advanced and isinstance(event.borrowed.node, cst.Attribute):
+        borrowed, advanced = "lends it one tensor a call, until it returns", "after its return the tensor is stale"
     steps = [
-        _step("borrowed", event.borrowed, "borrowed here, valid until the next step"),
+        _step("borrowed", event.borrowed, borrowed),
         _step("kept", event.kept, "kept here"),
-        _step("advanced", event.advanced, "the stream advances: every kept tensor is stale"),
+        _step("advanced", event.advanced, advanced),
         _step("read", event.read, event.read_note),
     ]
     return tuple(steps)

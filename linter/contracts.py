@@ -6,13 +6,14 @@ Schema of a contract file (every table is optional):
   [tensor_results] several, other     methods whose view is not one tensor: a tuple of them, or no tensor at all
   [functions] view, conditional_copy, metadata, text, capture, shallow_copy, await, submit, submit_items, put
                                       by qualified name
-  [methods] submit, await, read, produce             on receivers of unknown type
+  [methods] submit, await, read, produce, bundle             on receivers of unknown type
   [lazy], [eager], [lazy_methods]     how an iterable is iterated: name -> operation
   [consume] functions                 iterate their argument and keep nothing
   [modules] read                      their other functions read tensors at once and keep none
   [executors] classes                 leaving a `with` over one waits for all that it was given
   [tee] functions                     make several iterators of one, by a hidden buffer
   [containers] list, set, dict        constructors
+  [weight_loader] attribute, parameters, tensor     functions that are lent one tensor until they return
   [[producer]] call, lease, lends, owned_if_true
 """
 
@@ -56,6 +57,7 @@ class Contracts:
     consume: dict[str, str] = field(default_factory=dict)
     tee: dict[str, str] = field(default_factory=dict)
     modules: dict[str, str] = field(default_factory=dict)
+    weight_loader: dict[str, frozenset[str]] = field(default_factory=dict)
     executors: dict[str, str] = field(default_factory=dict)
     containers: dict[str, str] = field(default_factory=dict)
     producers: dict[str, Producer] = field(default_factory=dict)
@@ -79,6 +81,8 @@ class Contracts:
         ):
             for effect, names in effects.items():
                 table.update(dict.fromkeys(names, effect))  # type: ignore[call-overload]
+        for part, names in data.get("weight_loader", {}).items():
+            self.weight_loader[part] = self.weight_loader.get(part, frozenset()) | set(names)  # type: ignore[call-overload]
         for table, operations in (
             (self.lazy, data.get("lazy", {})),
             (self.eager, data.get("eager", {})),

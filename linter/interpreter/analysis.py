@@ -8,14 +8,14 @@ from loaderlint.linter.interpreter.calls import Calls
 from loaderlint.linter.interpreter.containers import Containers
 from loaderlint.linter.interpreter.core import Context, Returned
 from loaderlint.linter.interpreter.displays import Displays
-from loaderlint.linter.interpreter.events import Retention
+from loaderlint.linter.interpreter.events import Retention, Site
 from loaderlint.linter.interpreter.expressions import Expressions
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.iteration import Iteration
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.statements import Statements
 from loaderlint.linter.interpreter.tensors import Libraries
-from loaderlint.linter.interpreter.values import NOTHING, Value
+from loaderlint.linter.interpreter.values import NOTHING, Loan, Loc, Value
 from loaderlint.linter.reading.index import Function
 
 
@@ -42,6 +42,8 @@ class Interpreter(Statements, Expressions, Displays, Calls, Containers, Iteratio
         name = parameter.name.value
         if name in function.streams:
             return self.new(state, parameter, context, Obj(Kind.STREAM, code=function.streams[name]))
+        if name in function.lent:
+            return frozenset({Loan(self._until_return(context), Site(context.unit, parameter))})
         first = name in ("self", "cls") and function.owner is not None
         return self.new(state, parameter, context, Obj(Kind.OBJECT, code=function.owner if first else None, escapes=True))
 
@@ -50,7 +52,12 @@ class Interpreter(Statements, Expressions, Displays, Calls, Containers, Iteratio
         for way in [*context.returns, Returned(state, NOTHING, context.function)]:
             if not way.state.dead:
                 self.consume(way.state, way.value, way.node, context, "returned here, and read by the caller")
+                self.advance(way.state, self._until_return(context), Site(context.unit, context.function))
                 self.escape(way.state)
+
+    def _until_return(self, context: Context) -> Loc:
+        """What lends to this one call, as a stream that moves on when the call returns."""
+        return Loc(self.number(("until return", context.function)))
 
 
 def _all_parameters(code: cst.FunctionDef) -> list[cst.Param]:

@@ -39,6 +39,7 @@ from loaderlint.linter.interpreter.values import (
     is_text,
     loans,
     made_conditional,
+    tuple_of,
 )
 from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.streams import PAIR
@@ -188,6 +189,8 @@ class Calls(Core, ABC):
         lent = any(state.holds_loans(item.value) for item in arguments)
         if effect == "submit" and lent:
             return self.submit(arguments, node, state, context)
+        if effect == "bundle":
+            return tuple_of(*(item.value for item in arguments))
         if effect == "produce":
             return self.new(state, node, context, Obj(Kind.STREAM, code=PAIR))
         if effect == "await":
@@ -231,6 +234,19 @@ class Calls(Core, ABC):
         if node not in self._texts:
             self._texts[node] = context.unit.text(node.func)
         return self._texts[node]
+
+    def run_as_loader(self, loader: Value, node: cst.CSTNode, state: State, context: Context) -> None:
+        """A parameter gets `loader`: from here on it is called with one tensor after the other, each lent to it."""
+        functions = frozenset(Ref(loc) for loc, obj in state.objects(loader) if obj.kind is Kind.FUNCTION)
+        stream, site = Loc(self.number(("lent to", node))), Site(context.unit, node)
+        lent = Argument(frozenset({Loan(stream, site)}), node)  # type: ignore[arg-type]
+
+        def once(now: State) -> None:
+            self.call(functions, [Argument(NOTHING, node), lent], node, now, context)  # type: ignore[arg-type]
+            self.advance(now, stream, site)
+
+        if functions:
+            self.fixpoint(state, once)
 
     # Functions that are known
 
@@ -324,14 +340,15 @@ class Calls(Core, ABC):
         """The parameters' values. Starred arguments fill what is left; `*args` and `**kwargs` become containers."""
         bound = dict(defaults)
         names = [parameter.name.value for parameter in _parameters(code)]
+        in_order = len(names) - len(code.params.kwonly_params)
         positional = [item.value for item in arguments if not item.keyword and not item.star]
-        bound.update(zip(names, positional, strict=False))
+        bound.update(zip(names[:in_order], positional, strict=False))
         bound.update({item.keyword: item.value for item in arguments if item.keyword})
         spread = [self._spread(item.value, state) for item in arguments if item.star]
         rest = frozenset().union(*spread)
         for name in names[len(positional) :] if rest else ():
             bound.setdefault(name, rest)
-        extra = frozenset().union(*positional[len(names) :], rest)
+        extra = frozenset().union(*positional[in_order:], rest)
         named = frozenset().union(*(item.value for item in arguments if item.keyword not in names and item.keyword))
         params = code.params
         if isinstance(params.star_arg, cst.Param):

@@ -88,6 +88,7 @@ class Containers(Core, ABC):
 
     def put(self, loc: Loc, value: Value, state: State, kept: Kept, keys: Value = NOTHING) -> None:
         """Add one item to a container: what it lends is kept by `kept` from here."""
+        self.keep_inside(state, value, kept)
         obj = state.heap[loc]
         text = TEXT if is_text(keys) else NOTHING
         state.update(loc, items=obj.items | self.keep(value, kept), keys=obj.keys | text)

@@ -155,6 +155,10 @@ class Core(ABC):
         """Whether leaving a `with` over `value` waits for what was submitted."""
 
     @abstractmethod
+    def run_as_loader(self, loader: Value, node: cst.CSTNode, state: State, context: Context) -> None:
+        """What may happen once a parameter has this weight loader."""
+
+    @abstractmethod
     def function_value(self, node: cst.CSTNode, state: State, context: Context) -> Value:
         """A nested function or lambda, with the frame that it captures."""
 
@@ -210,6 +214,17 @@ class Core(ABC):
             return atom if captured else atom._replace(kept=kept)
 
         return rewrite(value, held)
+
+    def keep_inside(self, state: State, value: Value, kept: Kept) -> None:
+        """A container was put into a holder: what it holds that nothing else has kept is held by that holder."""
+
+        def held(atom: Atom) -> Atom:
+            free = isinstance(atom, Loan) and not atom.stale and atom.kept is None
+            return atom._replace(kept=kept) if free else atom
+
+        for atom in list(state.reachable([value], within_call=True)):
+            if isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind in CONTAINER_KINDS:
+                state.heap[atom.loc] = state.heap[atom.loc].mapped(lambda inner: rewrite(inner, held))
 
     def advance(self, state: State, stream: Loc, site: Site) -> None:
         """The stream moves on: every loan of it, wherever it is held, is stale from here."""

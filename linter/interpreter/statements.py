@@ -291,6 +291,8 @@ class Statements(Core, ABC):
         if not state.refs(base) and state.holds_loans(value):
             base = self.place(target.value, state, context)
         held = self.keep(value, Kept(Site(context.unit, site.node), Holder.OBJECT, target, site.value))
+        if target.attr.value in self.contracts.weight_loader.get("attribute", ()):
+            self.run_as_loader(value, target, state, context)
         objects = [(loc, obj) for loc, obj in state.objects(base) if obj.kind is Kind.OBJECT]
         for loc, obj in objects:
             name = target.attr.value
@@ -308,8 +310,10 @@ class Statements(Core, ABC):
         for loc, obj in state.objects(base):
             kind = Holder.LIST if obj.kind is Kind.LIST else Holder.DICT
             if obj.kind in CONTAINER_KINDS or (obj.kind is Kind.OBJECT and is_text(key)):
-                held = self.keep(value, Kept(Site(context.unit, site.node), kind, target.value, site.value))
-                state.update(loc, items=obj.items | held, keys=obj.keys | (TEXT if is_text(key) else NOTHING))
+                kept = Kept(Site(context.unit, site.node), kind, target.value, site.value)
+                self.keep_inside(state, value, kept)
+                held = self.keep(value, kept)
+                state.update(loc, items=state.heap[loc].items | held, keys=obj.keys | (TEXT if is_text(key) else NOTHING))
                 stored = True
         if not stored:
             # A slot of a tensor: the data is copied into it.

@@ -46,6 +46,15 @@ class Function:
         return self._is_decorated("classmethod")
 
     @property
+    def lent(self) -> frozenset[str]:
+        """The parameters that are lent until the function returns, if it has the shape of a weight loader."""
+        arguments = self.node.args
+        names = {item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+        shape = self.index.contracts.weight_loader
+        is_loader = bool(shape) and not self.streams and shape["parameters"] <= names
+        return shape["tensor"] & names if is_loader else frozenset()
+
+    @property
     def makes_stream(self) -> bool:
         """Whether the function calls a producer."""
         return self.index.calls_producer(self)
@@ -61,7 +70,7 @@ class FileIndex:
         self.path = path
         self.module = module_of(path)
         self._lines = lines
-        self._contracts = contracts
+        self.contracts = contracts
         self._slices: dict[str, FunctionSlice] = {}
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, Class] = {}
@@ -104,8 +113,20 @@ class FileIndex:
     def candidates(self) -> Iterator[Function]:
         """The functions that handle a stream of their own: a parameter, or a producer that they call."""
         for function in self.functions.values():
-            if function.streams or self.calls_producer(function) or self._calls(function, self._stream_makers):
+            if (
+                function.streams
+                or function.lent
+                or self.calls_producer(function)
+                or self._calls(function, self._stream_makers)
+                or self._installs_loader(function)
+            ):
                 yield function
+
+    def _installs_loader(self, function: Function) -> bool:
+        """Whether the function gives a parameter a weight loader of its own."""
+        lines = self._lines[function.node.lineno - 1 : function.node.end_lineno]
+        attributes = self.contracts.weight_loader.get("attribute", ())
+        return any(f".{attribute} = " in line for attribute in attributes for line in lines)
 
     @cached_property
     def _stream_makers(self) -> set[str]:
@@ -131,10 +152,10 @@ class FileIndex:
     def _producer_names(self) -> set[str]:
         """Last names of the producers that the file's imports can reach."""
         packages = {target.partition(".")[0] for target in self.imports.values()}
-        methods = {name for name, effect in self._contracts.methods.items() if effect == "produce"}
+        methods = {name for name, effect in self.contracts.methods.items() if effect == "produce"}
         return methods | {
             call.rpartition(".")[2]
-            for call in self._contracts.producers
+            for call in self.contracts.producers
             if call.partition(".")[0] in packages or call.rpartition(".")[2] in self.imports
         }
 
@@ -198,7 +219,7 @@ class FileIndex:
         if isinstance(value, ast.Call):
             called = _called_name(value)
             full = self.imports.get(called, f"builtins.{called}")
-            return self._contracts.containers.get(full, "")
+            return self.contracts.containers.get(full, "")
         return ""
 
 

@@ -13,11 +13,13 @@ _USE = re.compile(rb"\b(?:in|list|dict|tuple|sorted|set)[ (]\s*\w*weights(?:_ite
 
 
 @cache
-def _producer_calls() -> tuple[bytes, ...]:
+def _marks() -> tuple[bytes, ...]:
     contracts = load_contracts()
     names = {call.rpartition(".")[2] for call in contracts.producers}
     names |= {name for name, effect in contracts.methods.items() if effect == "produce"}
-    return tuple(f"{name}(".encode() for name in sorted(names))
+    loaders = {f".{name} = " for name in contracts.weight_loader.get("attribute", ())}
+    loaders |= contracts.weight_loader.get("tensor", frozenset())
+    return tuple(name.encode() for name in sorted(loaders | {f"{name}(" for name in names}))
 
 
 def may_handle_weights(data: bytes) -> bool:
@@ -27,4 +29,4 @@ def may_handle_weights(data: bytes) -> bool:
         return True
     if b"weight" in data and _USE.search(data):
         return True
-    return any(call in data for call in _producer_calls())
+    return any(call in data for call in _marks())

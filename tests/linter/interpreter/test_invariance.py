@@ -32,9 +32,6 @@ REWRITES: dict[str, Rewrite] = {
     "in with": wrapped("with contextlib.nullcontext():"),
     "in a nested function": into_a_nested_function,
 }
-
-
-# Rewrites that do change what is found, with the reason. The test fails when one of them no longer does.
 @cache
 def found(code: str) -> list[tuple[int, str]]:
     source = source_from_bytes("loader.py", code.encode())
