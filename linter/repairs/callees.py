@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import libcst as cst
 
+from loaderlint.linter.contracts import load_contracts
 from loaderlint.linter.repairs.consumer import Consumer
 from loaderlint.linter.repairs.names import bound_names
-from loaderlint.linter.repairs.tree import Tree, walk
+from loaderlint.linter.repairs.texts import short
+from loaderlint.linter.repairs.tree import Refused, Tree, walk
 
 Functions = Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]
 
@@ -25,18 +28,54 @@ class Reading:
 
 _UNKNOWN = Reading(once=False, drains=False)
 
+# What is named like this takes weights one by one; of any other function that is not in the file, who knows.
+_LOADS = re.compile(r"load|weights|params|tensors")
+
 
 def reading_of(tree: Tree, consumer: Consumer, functions: Functions) -> Reading:
-    """How `consumer` reads what it consumes; of a callee that `functions` does not hold, nothing is known."""
+    """How `consumer` reads what it consumes. Raises `Refused` where it may need more than an iterator.
+
+    Of a callee that `functions` does not hold only its name is known.
+    """
     if consumer.call is None:
         leaves = any(_leaves(node, consumer.statement, tree) for node in _jumps(consumer.statement))
         return Reading(once=True, drains=not leaves)
     found = _callee(tree, consumer.call, functions)
     if found is None:
+        _refuse_unless_it_loads(tree, consumer.call)
         return _UNKNOWN
     function, bound = found
     parameter = _parameter(function, consumer, bound)
-    return _reading_of_parameter(function, parameter) if parameter else _UNKNOWN
+    reading = _reading_of_parameter(function, parameter) if parameter else _UNKNOWN
+    if parameter and not reading.once and not _passes_once(function, parameter):
+        raise Refused(f"`{function.name}` does more with `{parameter}` than to iterate it once")
+    return reading
+
+
+def _refuse_unless_it_loads(tree: Tree, call: cst.Call) -> None:
+    name = tree.text(call.func)
+    library = name.partition(".")[0] in load_contracts().modules
+    if library or not _LOADS.search(name.rpartition(".")[2].lower()):
+        raise Refused(f"`{short(name)}` may need a list")
+
+
+def _passes_once(function: ast.FunctionDef | ast.AsyncFunctionDef, parameter: str) -> bool:
+    """Whether the parameter is only iterated in one place, or handed on to something that loads."""
+    uses = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == parameter]
+    loops = (node for node in ast.walk(function) if isinstance(node, (ast.For, ast.AsyncFor, ast.While)))
+    repeated = {node for loop in loops for part in loop.body for node in ast.walk(part)}
+    if len(uses) != 1 or uses[0] in repeated:
+        return not uses
+    lazy = {key.rpartition(".")[2] for key in load_contracts().lazy}
+    for node in ast.walk(function):
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)) and node.iter is uses[0]:
+            return True
+        if isinstance(node, ast.YieldFrom) and node.value is uses[0]:
+            return True
+        if isinstance(node, ast.Call) and uses[0] in node.args:
+            name = ast.unparse(node.func).rpartition(".")[2]
+            return name in lazy or bool(_LOADS.search(name.lower()))
+    return False
 
 
 def _jumps(loop: cst.CSTNode) -> list[cst.CSTNode]:

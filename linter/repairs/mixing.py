@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from loaderlint.linter.interpreter.events import Holder, Retention
-from loaderlint.linter.repairs.loops import tensor_variable
+from loaderlint.linter.repairs.lent import holder_names, loop_names
 from loaderlint.linter.repairs.names import mentioned, target_names
 from loaderlint.linter.repairs.tree import Tree, walk
 
@@ -27,12 +27,12 @@ def meets_other_tensors(tree: Tree, event: Retention) -> str:
     scope = tree.scope(event.kept.node)
     if "." in event.holder:
         return "other functions may read it on its device"
-    root = event.holder.partition("[")[0].strip()
-    if isinstance(scope, cst.FunctionDef) and root in _parameters(scope):
+    roots = holder_names(event)
+    if isinstance(scope, cst.FunctionDef) and roots & _parameters(scope):
         return "the caller may read it on its device"
-    derived = _derived(scope, root)
-    fresh = {tensor_variable(tree, event)} - derived - {""}
-    tensors = derived - {root} if event.holder_kind in _CONTAINERS else derived
+    derived = _derived(scope, roots)
+    fresh = loop_names(tree, event) - derived
+    tensors = derived - roots if event.holder_kind in _CONTAINERS else derived
     for node in walk(scope.body):
         if isinstance(node, cst.BinaryOperation) and _is_arithmetic_with(node, derived, tensors):
             return f"line {tree.start(node)[0]} computes with it"
@@ -52,10 +52,10 @@ def _parameters(scope: cst.FunctionDef) -> set[str]:
     return {node.name.value for node in walk(scope.params) if isinstance(node, cst.Param)}
 
 
-def _derived(scope: cst.CSTNode, holder: str) -> set[str]:
-    """The holder's name, and the variables that are set from it, directly or through others."""
+def _derived(scope: cst.CSTNode, holders: set[str]) -> set[str]:
+    """The holders' names, and the variables that are set from them, directly or through others."""
     flows = [(target, mentioned(source)) for target, source in _flows(scope)]
-    derived = {holder}
+    derived = set(holders)
     while True:
         more = {name for target, sources in flows if sources & derived for name in target}
         if more <= derived:

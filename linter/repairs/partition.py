@@ -40,8 +40,8 @@ def partition(
     if drain and not _can_follow(consumer):
         raise Refused(f"`{streamed.name}` may be left unread by the statement that ends the function")
     edits = [without_beginning(tree, streamed)]
-    for event in (event for one in owned for event in lists[one]):
-        edits += own_on_host(tree, event)
+    for one in owned:
+        edits += own_on_host(tree, lists[one], functions)
     generator = f"stream_{streamed.name}"
     edits += generator_edits(tree, loop, streamed, _unused(tree, generator), move.carried)
     edits += _consume(tree, consumer, streamed.name, _unused(tree, generator), drain)

@@ -13,6 +13,7 @@ from loaderlint.linter.interpreter.events import Holder, Retention
 from loaderlint.linter.repairs.callees import Functions
 from loaderlint.linter.repairs.collected import CollectedList, collected_list
 from loaderlint.linter.repairs.collecting import collected_in
+from loaderlint.linter.repairs.lent import unpacking_target
 from loaderlint.linter.repairs.loops import stream_loop
 from loaderlint.linter.repairs.materialized import (
     consumer_of_collection,
@@ -48,7 +49,8 @@ def _plan(events: Sequence[Retention], functions: Functions) -> dict[Retention, 
 
 def _plan_holders(tree: Tree, events: Sequence[Retention], functions: Functions) -> dict[Retention, Repair]:
     repairs: dict[Retention, Repair] = {}
-    holders = _by_holder(tree, events)
+    # The order in which they were observed is no order: it may differ from run to run.
+    holders = _by_holder(tree, sorted(events, key=lambda event: (tree.start(event.kept.node), event.holder)))
     for loop, lists in _by_loop(tree, holders).items():
         fix = _first_that_fits(partial(partition, tree, loop, lists, functions))
         if isinstance(fix, Fix):
@@ -66,6 +68,7 @@ def _by_holder(tree: Tree, events: Sequence[Retention]) -> dict[tuple[cst.CSTNod
     holders: dict[tuple[cst.CSTNode, str], list[Retention]] = {}
     for event in events:
         alone = event.holder_kind in (Holder.MATERIALIZED, Holder.SUBMITTED)
+        alone = alone or unpacking_target(event) is not None
         key = (event.kept.node if alone else tree.scope(event.kept.node), "" if alone else event.holder)
         holders.setdefault(key, []).append(event)
     return holders
@@ -87,7 +90,7 @@ def _by_loop(
 def _strategies(
     tree: Tree, events: Sequence[Retention], known: set[cst.CSTNode], functions: Functions
 ) -> list[Strategy]:
-    first, keep = events[0], partial(own, tree, events)
+    first, keep = events[0], partial(own, tree, events, functions)
     if first.holder_kind is Holder.SUBMITTED:
         return [partial(call_in_line, tree, first), keep]
     if first.holder_kind is Holder.TEED:

@@ -103,13 +103,39 @@ def test_a_callee_of_another_file_makes_the_repair_unsafe():
         "for name, w in list(weights): self.params[name] = w.clone()",
         "assert len(weights)\n        for name, w in weights: self.params[name] = w.clone()",
         "for _ in range(2):\n            for name, w in weights: self.params[name] = w.clone()",
-        "yield from weights",
+        "self.params.update(fused=torch.cat(weights))",
+        "while weights: self.params.update([weights.pop()])",
     ],
 )
-def test_a_callee_that_needs_more_than_one_pass_makes_the_repair_unsafe(body):
+def test_a_callee_that_needs_more_than_one_pass_is_not_given_a_generator(body):
+    code = EXPERTS.replace("for name, w in weights:\n            self.params[name] = w.clone()", body, 1)
+    assert body in code
+    repaired = repair(code, *BOTH)
+    assert "yield" not in repaired.after
+    assert repaired.after.count(".detach()") == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "yield from weights",
+        "self.load_weights(weights)",
+        "self.params.update([(name, float(w.sum())) for name, w in weights])",
+        "for _, (name, w) in enumerate(weights): self.params[name] = w.clone()",
+    ],
+)
+def test_a_callee_that_is_content_with_an_iterator_but_not_read_in_full_makes_the_repair_unsafe(body):
     code = EXPERTS.replace("for name, w in weights:\n            self.params[name] = w.clone()", body, 1)
     assert body in code
     assert repair(code, *BOTH).fix.applicability is Applicability.UNSAFE
+
+
+@pytest.mark.parametrize("callee", ["torch.cat", "numpy.stack", "self.fuse", "fuse", "torch.load_weights"])
+def test_only_what_is_known_to_iterate_or_to_load_is_given_a_generator(callee):
+    code = EXPERTS.replace("self._load_experts(experts)", f"{callee}(experts)")
+    repaired = repair(code, *BOTH)
+    assert f"{callee}(experts)" in repaired.after
+    assert repaired.after.count(".detach()") == 2
 
 
 NAMES = """
@@ -321,7 +347,7 @@ def test_a_condition_that_the_consumer_could_change_is_unsafe():
         assert repaired.fix.applicability is Applicability.UNSAFE
 
 
-def test_nothing_is_done_for_a_list_whose_tensor_is_built_elsewhere():
+def test_a_pair_that_is_used_twice_is_owned_part_by_part():
     code = """
         class Model:
             def load(self, weights):
@@ -330,12 +356,10 @@ def test_nothing_is_done_for_a_list_whose_tensor_is_built_elsewhere():
                     pair = (name, w)
                     if name:
                         kept.append(pair)
-                print(len(kept), kept)
+                print(len(kept), kept, pair)
     """
     repaired = repair(code, in_list("kept", "kept.append(pair)"))
-    assert isinstance(repaired.repairs[0], NoFix)
-    assert repaired.reason == "`w` does not stand in `kept.append(pair)` itself"
-    assert repaired.after == repaired.before
+    assert 'kept.append((pair[0], pair[1].detach().to("cpu", copy=True)))' in repaired.after
 
 
 def test_a_loop_that_looks_at_what_its_consumer_changes_cannot_move():
