@@ -122,7 +122,7 @@ def _steps(event: Retention) -> tuple[Step, ...]:
     borrowed, advanced = "borrowed here, valid until the next step", "the stream advances: every kept tensor is stale"
     if isinstance(event.borrowed.node, cst.Param):
         borrowed, advanced = "lent here until the function returns", "after its return the tensor is stale"
-    elif event.borrowed == event.advanced and isinstance(event.borrowed.node, cst.Attribute):
+    elif isinstance(event.borrowed.node, (cst.Attribute, cst.FunctionDef)):
         borrowed, advanced = "lends it one tensor a call, until it returns", "after its return the tensor is stale"
     steps = [
         _step("borrowed", event.borrowed, borrowed),

@@ -15,7 +15,7 @@ from loaderlint.linter.interpreter.iteration import Iteration
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.statements import Statements
 from loaderlint.linter.interpreter.tensors import Libraries
-from loaderlint.linter.interpreter.values import NOTHING, Loan, Loc, Value
+from loaderlint.linter.interpreter.values import NOTHING, Loan, Loc, Value, ref
 from loaderlint.linter.reading.index import Function
 
 
@@ -51,9 +51,24 @@ class Interpreter(Statements, Expressions, Displays, Calls, Containers, Iteratio
         """The caller gets what is returned, and reads it; what outlives the call is read later."""
         for way in [*context.returns, Returned(state, NOTHING, context.function)]:
             if not way.state.dead:
+                self._run_loaders(way.state, context)
                 self.consume(way.state, way.value, way.node, context, "returned here, and read by the caller")
                 self.advance(way.state, self._until_return(context), Site(context.unit, context.function))
                 self.escape(way.state)
+
+    def _run_loaders(self, state: State, context: Context) -> None:
+        """Weight loaders that the function has made, and nobody has called here, are called later."""
+        for loc, obj in list(state.heap.items()):
+            if obj.kind is not Kind.FUNCTION:
+                continue
+            code, made_in = obj.code  # type: ignore[misc]
+            own = made_in.unit is context.unit and isinstance(code, cst.FunctionDef)
+            qualname = f"{made_in.qualname}.{code.name.value}" if own else ""
+            function = context.index.functions.get(qualname)
+            if function is not None and function.lent and (context.index, qualname) not in self.executed:
+                self.run_as_loader(ref(loc), code, state, context)
+                for value in self.captured(ref(loc), state):
+                    self.outlive(value, state)
 
     def _until_return(self, context: Context) -> Loc:
         """What lends to this one call, as a stream that moves on when the call returns."""

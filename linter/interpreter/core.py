@@ -155,6 +155,10 @@ class Core(ABC):
         """Whether leaving a `with` over `value` waits for what was submitted."""
 
     @abstractmethod
+    def captured(self, value: Value, state: State) -> list[Value]:
+        """What the functions in `value` refer to in the scopes around them."""
+
+    @abstractmethod
     def run_as_loader(self, loader: Value, node: cst.CSTNode, state: State, context: Context) -> None:
         """What may happen once a parameter has this weight loader."""
 
@@ -289,6 +293,12 @@ class Core(ABC):
                 )
             else:
                 self.read(state, frozenset({atom}), node, context, note, assumptions)
+
+    def outlive(self, value: Value, state: State) -> None:
+        """What `value` refers to stays after the call: a function that is called later has captured it."""
+        for loc, obj in state.objects(value):
+            if obj.kind in CONTAINER_KINDS:
+                state.update(loc, escapes=True)
 
     def escape(self, state: State) -> None:
         """The analysed call ended: what outlives it is read later."""

@@ -227,14 +227,24 @@ class Libraries(Core, ABC):
         """Hand arguments to another thread: it may read them at any time until it is awaited."""
         held: Value = NOTHING
         for item in arguments:
-            kept = Kept(Site(context.unit, node), Holder.SUBMITTED, node, item.node)
             reached = state.reachable([item.value, *self.captured(item.value, state)], within_call=True)
-            lent = frozenset(atom for atom in reached if isinstance(atom, Loan))
-            self.read(state, lent, node, context)
-            held |= self.keep(lent, kept)
+            for loan in frozenset(atom for atom in reached if isinstance(atom, Loan)):
+                self.read(state, frozenset({loan}), node, context)
+                held |= self.keep(frozenset({loan}), self._submission(loan, item, node, context))
         future = self.new(state, node, context, Obj(Kind.FUTURE, held))
         state.pending |= frozenset(state.refs(future))
         return future
+
+    def _submission(self, loan: Loan, item: Argument, node: cst.CSTNode, context: Context) -> Kept:
+        """Where a tensor is handed over: for a helper that submits what it is given, where the helper is called."""
+        here: Context | None = context
+        site = node
+        while here is not None:
+            if here.unit is loan.borrowed.unit:
+                tensor = item.node if here is context else site
+                return Kept(Site(here.unit, site), Holder.SUBMITTED, site, tensor)
+            site, here = here.call or site, here.caller
+        return Kept(Site(context.unit, node), Holder.SUBMITTED, node, item.node)
 
     def _submit_items(
         self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context

@@ -115,12 +115,24 @@ class FileIndex:
         for function in self.functions.values():
             if (
                 function.streams
+                or function in self._around_loaders
                 or function.lent
                 or self.calls_producer(function)
                 or self._calls(function, self._stream_makers)
                 or self._installs_loader(function)
             ):
                 yield function
+
+    @cached_property
+    def _around_loaders(self) -> set[Function]:
+        """The functions inside which a weight loader is defined: it captures what they hold."""
+        around: set[Function] = set()
+        for function in self.functions.values():
+            outer = function.outer if function.lent else None
+            while outer is not None:
+                around.add(outer)
+                outer = outer.outer
+        return around
 
     def _installs_loader(self, function: Function) -> bool:
         """Whether the function gives a parameter a weight loader of its own."""
