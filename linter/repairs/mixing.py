@@ -22,7 +22,7 @@ def meets_other_tensors(tree: Tree, event: Retention) -> str:
     A loader copies from any device, so a kept tensor that is only handed on may wait on the host. One that is
     computed with, stands beside other tensors, or is read where this function does not show it, may not.
     """
-    if event.holder_kind is Holder.SUBMITTED:
+    if event.holder_kind in (Holder.SUBMITTED, Holder.CAPTURED):
         return ""
     scope = tree.scope(event.kept.node)
     if "." in event.holder:

@@ -48,6 +48,8 @@ def _title(tree: Tree, event: Retention, places: Sequence[Place], on_device: str
     title = f"clone {tensors}" if on_device else f"own {tensors} on the host"
     if event.holder_kind is Holder.SUBMITTED:
         title += " before it is submitted"
+    elif event.holder_kind is Holder.CAPTURED:
+        title += " before it is captured"
     elif event.holder_kind is Holder.MATERIALIZED:
         title += " in the comprehension"
     elif not any(place.later for place in places):

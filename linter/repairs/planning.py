@@ -96,8 +96,8 @@ def _strategies(
     if first.holder_kind is Holder.TEED:
         return [partial(_refuse_tee, tree, first)]
     if first.holder_kind is Holder.MATERIALIZED:
-        last = partial(own_whole_stream, tree, first) if isinstance(first.kept.node, cst.Call) else keep
-        return [partial(_iterate_and_follow, tree, first, known, functions), last]
+        lazily = partial(_iterate_and_follow, tree, first, known, functions)
+        return [lazily, partial(own_whole_stream, tree, first), keep]
     return [keep]
 
 

@@ -123,27 +123,27 @@ class Shapes:
 
     def _given(self, scope: cst.CSTNode, parameter: cst.Param) -> Shape:
         """What all calls in the file hand to a parameter; UNKNOWN if one of them is not in view."""
-        if not isinstance(scope, cst.FunctionDef):
+        if not isinstance(scope, cst.FunctionDef) or parameter not in scope.params.params:
             return UNKNOWN
+        place, called = scope.params.params.index(parameter), scope.name.value
+        owner = self.tree.unit.qualname.rpartition(".")[0] if scope is self.tree.unit.function else ""
+        if owner and owner not in self._functions and not scope.decorators:
+            place -= 1  # A method's first parameter is bound already.
+        if called == "__init__":
+            called = owner.rpartition(".")[2]
         views = [view for view in (self, self._callers) if view is not None]
-        calls = [(view, call) for view in views for call in view.bindings.calls(scope.name.value)]
-        if len(calls) != _calls_in_file(self._functions, scope.name.value):
+        calls = [(view, call) for view in views for call in view.bindings.calls(called)]
+        if len(calls) != _calls_in_file(self._functions, called):
             return UNKNOWN
-        names = [one.name.value for one in scope.params.params]
-        place = names.index(parameter.name.value) if parameter.name.value in names else None
         return joined([view._of_argument(call, parameter.name.value, place) for view, call in calls])
 
-    def _of_argument(self, call: cst.Call, name: str, place: int | None) -> Shape:
+    def _of_argument(self, call: cst.Call, name: str, place: int) -> Shape:
         for argument in call.args:
             if argument.keyword is not None and argument.keyword.value == name:
                 return self.of(argument.value)
-        if place is not None and isinstance(call.func, cst.Attribute):
-            place -= 1  # A method's first parameter is bound already.
-        if place is None or not 0 <= place < len(call.args):
-            return UNKNOWN
         before = call.args[: place + 1]
-        plain = all(not one.star and one.keyword is None for one in before)
-        return self.of(before[-1].value) if plain else UNKNOWN
+        plain = len(before) == place + 1 and all(not one.star and one.keyword is None for one in before)
+        return self.of(before[-1].value) if plain and place >= 0 else UNKNOWN
 
     def _of_subscript(self, node: cst.Subscript) -> Shape:
         base = self.of(node.value)
