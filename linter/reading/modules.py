@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 
+# So many folders without an `__init__.py` may lie between two packages.
+_MAX_GAP = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Module:
     """A file's place in its package: dotted name, whether it is a package's `__init__`, the folder above it all."""
@@ -33,11 +37,24 @@ def module_of(path: str) -> Module:
     """The module that a file is, by the `__init__.py` files above it."""
     folder, file = os.path.split(os.path.abspath(path))
     stem = file.removesuffix(".py")
-    parts = [] if stem == "__init__" else [stem]
-    while _is_package(folder) and os.path.dirname(folder) != folder:
-        folder, package = os.path.split(folder)
-        parts.append(package)
-    return Module(".".join(reversed(parts)), stem == "__init__", folder)
+    root = _root_above(folder)
+    inside = os.path.relpath(folder, root)
+    parts = [] if inside == "." else inside.split(os.sep)
+    return Module(".".join(parts if stem == "__init__" else [*parts, stem]), stem == "__init__", root)
+
+
+@lru_cache(maxsize=None)
+def _root_above(folder: str) -> str:
+    """The folder above the outermost package; packages without an `__init__.py` may lie in between."""
+    root, gap, current = folder, 0, folder
+    while gap <= _MAX_GAP and os.path.basename(current).isidentifier():
+        parent = os.path.dirname(current)
+        if _is_package(current):
+            root, gap = parent, 0
+        else:
+            gap += 1
+        current = parent
+    return root
 
 
 @lru_cache(maxsize=None)
