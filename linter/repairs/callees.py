@@ -12,7 +12,6 @@ import libcst as cst
 from loaderlint.linter.contracts import load_contracts
 from loaderlint.linter.repairs.consumer import Consumer
 from loaderlint.linter.repairs.names import bound_names
-from loaderlint.linter.repairs.texts import short
 from loaderlint.linter.repairs.tree import Refused, Tree, walk
 
 Functions = Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]
@@ -56,7 +55,7 @@ def _refuse_unless_it_loads(tree: Tree, call: cst.Call) -> None:
     name = tree.text(call.func)
     library = name.partition(".")[0] in load_contracts().modules
     if library or not _LOADS.search(name.rpartition(".")[2].lower()):
-        raise Refused(f"`{short(name)}` may need a list")
+        raise Refused(f"`{tree.brief(call.func)}` may need a list")
 
 
 def _passes_once(function: ast.FunctionDef | ast.AsyncFunctionDef, parameter: str) -> bool:

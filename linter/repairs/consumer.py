@@ -66,7 +66,7 @@ def consumer_of(tree: Tree, use: cst.BaseExpression, scope: cst.CSTNode) -> Cons
             break
         call = tree.parent(parent) if isinstance(parent, cst.Arg) and not parent.star else None
         if not isinstance(call, cst.Call):
-            raise Refused(f"`{tree.text(use)}` is used in `{_excerpt(tree, parent)}`, not only iterated")
+            raise Refused(f"`{tree.brief(use)}` is used in `{tree.brief(parent)}`, not only iterated")
         if not _is_builtin(call, *_LAZY):
             _refuse_unless_handed_on(tree, use, call)
             found = Consumer(use, tree.statement(call), call, parent)
@@ -76,31 +76,26 @@ def consumer_of(tree: Tree, use: cst.BaseExpression, scope: cst.CSTNode) -> Cons
     return found
 
 
-def _excerpt(tree: Tree, node: cst.CSTNode) -> str:
-    first, _, more = tree.text(node).partition("\n")
-    return first + (" ..." if more else "")
-
-
 def _is_builtin(call: cst.Call, *names: str) -> bool:
     return isinstance(call.func, cst.Name) and call.func.value in names
 
 
 def _refuse_unless_handed_on(tree: Tree, use: cst.CSTNode, call: cst.Call) -> None:
     if _is_builtin(call, *dir(builtins)):
-        raise Refused(f"`{tree.text(use)}` is used by `{_excerpt(tree, call)}`, which needs the collection")
+        raise Refused(f"`{tree.brief(use)}` is used by `{tree.brief(call)}`, which needs the collection")
     if isinstance(call.func, cst.Attribute) and call.func.attr.value in _KEEPING_METHODS:
-        raise Refused(f"`{_excerpt(tree, call)}` keeps `{tree.text(use)}`")
+        raise Refused(f"`{tree.brief(call)}` keeps `{tree.brief(use)}`")
     node: cst.CSTNode = call
     while not isinstance(node := tree.parent(node), (cst.SimpleStatementLine, cst.SimpleStatementSuite)):
         if not isinstance(node, _AROUND_A_CALL):
-            raise Refused(f"the call that consumes `{tree.text(use)}` is part of `{_excerpt(tree, node)}`")
+            raise Refused(f"the call that consumes `{tree.brief(use)}` is part of `{tree.brief(node)}`")
 
 
 def _refuse_unless_run_once(tree: Tree, found: Consumer, scope: cst.CSTNode) -> None:
     if isinstance(found.statement, cst.For) and found.statement.asynchronous:
-        raise Refused(f"`{tree.text(found.use)}` is consumed by an asynchronous loop")
+        raise Refused(f"`{tree.brief(found.use)}` is consumed by an asynchronous loop")
     for around in tree.ancestors(found.statement):
         if around is scope:
             return
         if isinstance(around, _LOOPS):
-            raise Refused(f"`{tree.text(found.use)}` is consumed inside a loop")
+            raise Refused(f"`{tree.brief(found.use)}` is consumed inside a loop")

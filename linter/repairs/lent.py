@@ -11,7 +11,6 @@ from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.repairs.callees import Functions
 from loaderlint.linter.repairs.names import target_names
 from loaderlint.linter.repairs.shapes import OWNED, PLAIN, TENSOR, Many, Shape, Shapes, last_name
-from loaderlint.linter.repairs.texts import short
 from loaderlint.linter.repairs.tree import Refused, Tree
 
 _DISPLAYS = (cst.Tuple, cst.List, cst.Set)
@@ -38,7 +37,7 @@ def lent_places(tree: Tree, event: Retention, functions: Functions) -> list[Plac
     found = [place for value in stored_values(event.kept.node) for place in finder.within(value)]
     found = found or list(finder.unpacked())
     if not found:
-        code = short(tree.text(event.kept.node))
+        code = tree.brief(event.kept.node)
         raise Refused(f"it is not clear which part of `{code}` is the tensor")
     unique = {place.node: place for place in found}
     return sorted(unique.values(), key=lambda place: tree.start(place.node))
@@ -103,7 +102,7 @@ class _Finder:
             yield from self.within(made)
         elif isinstance(shape, tuple) and TENSOR in shape:
             if any(isinstance(part, (Many, tuple)) for part in shape):
-                code = short(self._tree.text(self._kept))
+                code = self._tree.brief(self._kept)
                 raise Refused(f"`{name.value}` in `{code}` holds more than one tensor")
             yield Place(name, tuple(part == TENSOR for part in shape))
         elif isinstance(shape, Many) and shape.item != PLAIN and shape.item is not None:

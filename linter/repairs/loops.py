@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from loaderlint.linter.interpreter.events import Retention
+from loaderlint.linter.repairs.texts import short
 from loaderlint.linter.repairs.tree import Refused, Tree
 
 
@@ -14,7 +15,7 @@ def stream_loop(tree: Tree, event: Retention) -> cst.For:
     around = [node for node in tree.ancestors(event.kept.node) if tree.inside(node, scope)]
     loops = [node for node in around if isinstance(node, cst.For) and event.stream in tree.text(node.iter)]
     if not loops:
-        raise Refused(f"`{event.holder}` is not filled by a loop over `{event.stream}` in this function")
+        raise Refused(f"`{short(event.holder)}` is not filled by a loop over `{short(event.stream)}`")
     return loops[-1]
 
 

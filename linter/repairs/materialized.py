@@ -68,7 +68,7 @@ def _single_target(tree: Tree, assignment: cst.Assign | cst.AnnAssign) -> str:
         else [t.target for t in assignment.targets]
     )
     if len(targets) != 1 or not isinstance(targets[0], cst.Name):
-        raise Refused(f"`{tree.text(assignment)}` keeps the collection in more than a plain variable")
+        raise Refused(f"`{tree.brief(assignment)}` keeps the collection in more than a plain variable")
     if any(isinstance(around, (cst.For, cst.While)) for around in tree.ancestors(assignment)):
         raise Refused("the collection is made inside a loop")
     return targets[0].value
@@ -118,12 +118,12 @@ def _lazy(
 ) -> tuple[str, tuple[Edit, ...]]:
     if isinstance(node, cst.ListComp):
         return "make the list comprehension a generator expression", tuple(_generator_expression(tree, node))
-    title = f"iterate `{tree.text(source)}` without `{tree.text(node.func)}(...)`"
+    title = f"iterate `{tree.brief(source)}` without `{tree.brief(node.func)}(...)`"
     line = tree.statement(node)
     alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
     if isinstance(assignment, cst.Assign) and tree.text(assignment.targets[0].target) == tree.text(source):
         if not alone or len(tree.parent(line).body) == 1:
-            raise Refused(f"`{tree.text(assignment)}` cannot simply be removed")
+            raise Refused(f"`{tree.brief(assignment)}` cannot simply be removed")
         return title, (delete_line(tree, line),)
     text = tree.text(source)
     if isinstance(source, cst.GeneratorExp) and not source.lpar:
@@ -152,7 +152,7 @@ def own_whole_stream(tree: Tree, event: Retention) -> Fix:
         or len(call.args) != 1
         or not isinstance(call.args[0].value, cst.Name)
     ):
-        raise Refused(f"`{tree.text(call)}` has no place where its tensors could be owned")
+        raise Refused(f"`{tree.brief(call)}` has no place where its tensors could be owned")
     _refuse_other_items(tree, call)
     stream = tree.text(call.args[0].value)
     each = f"for name, tensor in {stream}"
@@ -173,4 +173,4 @@ def _refuse_other_items(tree: Tree, call: cst.Call) -> None:
     for loop in (node for node in walk(tree.scope(call)) if isinstance(node, (cst.For, cst.CompFor))):
         reads = loop.iter is call or isinstance(loop.iter, cst.Name) and loop.iter.value in names
         if reads and isinstance(loop.target, cst.Tuple) and len(loop.target.elements) != 2:
-            raise Refused(f"the items of `{tree.text(call)}` are more than a name and a tensor")
+            raise Refused(f"the items of `{tree.brief(call)}` are more than a name and a tensor")

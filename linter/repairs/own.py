@@ -16,7 +16,7 @@ from loaderlint.linter.repairs.lent import Place, lent_places, unpacking_target
 from loaderlint.linter.repairs.mixing import meets_other_tensors
 from loaderlint.linter.repairs.names import bound_names
 from loaderlint.linter.repairs.texts import short
-from loaderlint.linter.repairs.tree import Refused, Tree, walk
+from loaderlint.linter.repairs.tree import Tree, walk
 
 HOST_COPY = '.detach().to("cpu", copy=True)'
 CLONE = ".clone()"
@@ -42,9 +42,9 @@ def own_on_host(tree: Tree, events: Sequence[Retention], functions: Functions) -
 
 
 def _title(tree: Tree, event: Retention, places: Sequence[Place], on_device: str, whole: bool) -> str:
-    tensors = " and ".join(dict.fromkeys(f"`{short(tree.text(place.node))}`" for place in places))
+    tensors = " and ".join(dict.fromkeys(f"`{tree.brief(place.node)}`" for place in places))
     target = unpacking_target(event)
-    holder = short(event.holder if target is None else tree.text(target))
+    holder = short(event.holder) if target is None else tree.brief(target)
     title = f"clone {tensors}" if on_device else f"own {tensors} on the host"
     if event.holder_kind is Holder.SUBMITTED:
         title += " before it is submitted"

@@ -110,6 +110,6 @@ def _computed_with(tree: Tree, use: cst.Name) -> bool:
 
 
 def _title(tree: Tree, streamed: CollectedList, owned: Sequence[CollectedList], consumer: Consumer) -> str:
-    by = f"`{tree.text(consumer.call.func)}`" if consumer.call else "the loop that reads them"
+    by = f"`{tree.brief(consumer.call.func)}`" if consumer.call else "the loop that reads them"
     rest = ", own the rest on the host" if owned else ""
     return f"yield the tensors of `{streamed.name}` to {by}{rest}"

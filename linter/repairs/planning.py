@@ -124,7 +124,7 @@ def _iterate_and_follow(tree: Tree, event: Retention, known: set[cst.CSTNode], f
 
 def _refuse_tee(tree: Tree, event: Retention) -> Fix:
     raise Refused(
-        f"`{tree.text(event.kept.node)}` buffers what one side has not read; read the stream once instead"
+        f"`{tree.brief(event.kept.node)}` buffers what one side has not read; read the stream once instead"
     )
 
 

@@ -25,7 +25,8 @@ def call_in_line(tree: Tree, event: Retention) -> Fix:
     function = tree.text(call.args[0].value)
     arguments = [_argument(tree, argument) for argument in call.args[1:]]
     edit = replace(tree, statement, _call_text(tree, statement, function, arguments))
-    return Fix(Applicability.UNSAFE, f"call `{function}` in line instead of submitting it", (edit,))
+    title = f"call `{tree.brief(call.args[0].value)}` in line instead of submitting it"
+    return Fix(Applicability.UNSAFE, title, (edit,))
 
 
 def _submits(call: cst.Call) -> bool:

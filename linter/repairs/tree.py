@@ -9,6 +9,7 @@ from functools import cached_property
 import libcst as cst
 
 from loaderlint.linter.reading.slices import FunctionSlice
+from loaderlint.linter.repairs.texts import short
 
 Block = cst.IndentedBlock | cst.SimpleStatementSuite | cst.Module
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement | cst.SimpleStatementSuite
@@ -140,6 +141,10 @@ class Tree:
     def text(self, node: cst.CSTNode) -> str:
         """The text of `node` as it stands in the file, its own parentheses included."""
         return self.source(self.start(node), self.end(node))
+
+    def brief(self, node: cst.CSTNode) -> str:
+        """The text of `node` for a message: on one line, and not too long."""
+        return short(self.text(node))
 
     def string_lines(self, nodes: Iterable[cst.CSTNode]) -> set[int]:
         """Lines that begin inside a string literal, where inserted whitespace would change the program."""

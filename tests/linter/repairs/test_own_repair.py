@@ -98,13 +98,21 @@ def test_what_other_functions_may_read_stays_on_its_device(kind, code, holder):
             f"pending[name] = w{HOST} if name else other",
         ),
         ("pending[name] = (w, w[0], 'x')", "w", f"pending[name] = (w{HOST}, w[0]{HOST}, 'x')"),
-        ("pending[name] = {'w': w, 't': [w.t()]}", "w", f"pending[name] = {{'w': w{HOST}, 't': [w.t(){HOST}]}}"),
+        (
+            "pending[name] = {'w': w, 't': [w.t()]}",
+            "w",
+            f"pending[name] = {{'w': w{HOST}, 't': [w.t(){HOST}]}}",
+        ),
         ("pending[name] = w.chunk(2)", "w.chunk(2)", f"pending[name] = w{HOST}.chunk(2)"),
         ("pending[name] = w.chunk(2)[0]", "w.chunk(2)[0]", f"pending[name] = w.chunk(2)[0]{HOST}"),
         ("pending[name] = w.detach().numpy()", "w", f"pending[name] = w.detach(){HOST}.numpy()"),
         ("pending[name] = partial(f, w)", "partial(f, w)", f"pending[name] = partial(f, w{HOST})"),
         ("pending[name] = Item(name, w=w)", "Item(name, w=w)", f"pending[name] = Item(name, w=w{HOST})"),
-        ("pending[name] = (part for part in w.split(2))", "w", f"pending[name] = (part{HOST} for part in w.split(2))"),
+        (
+            "pending[name] = (part for part in w.split(2))",
+            "w",
+            f"pending[name] = (part{HOST} for part in w.split(2))",
+        ),
         ("pending.setdefault(name, w)", "w", f"pending.setdefault(name, w{HOST})"),
         ("pending.setdefault(name, {})['w'] = w", "w", f"pending.setdefault(name, {{}})['w'] = w{HOST}"),
         ("pending.update({name: w})", "w", f"pending.update({{name: w{HOST}}})"),
@@ -136,7 +144,12 @@ def test_a_conditional_copy_is_made_a_sure_one(code, tensor, after):
 
 
 def test_all_stores_of_a_holder_are_repaired_or_none():
-    code = loop("if name:", "    pending[name] = w", "else:", "    pair = make(w)", "    pending[0] = pair", "print(pair)")
+    code = loop(
+        "if name: pending[name] = w",
+        "pair = make(w)",
+        "pending[0] = pair",
+        "print(pair)",
+    )
     first, second = (
         Kept(Holder.DICT, "pending[name] = w", "pending"),
         Kept(Holder.DICT, "pending[0] = pair", "pending"),

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 from repair_cases import Lender, checkpoint, equal, in_list, load, repair
 
-from loaderlint.linter.findings import Applicability, NoFix
+from loaderlint.linter.findings import Applicability
 
 EXPERTS = """
 class Model:

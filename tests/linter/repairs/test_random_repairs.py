@@ -1,4 +1,4 @@
-"""Random loaders, repaired: on a stream that owns they load what they did, on one that lends what is right."""
+"""Random loaders, repaired: a stream that owns loads what it did, one that lends what is right."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def test_repairs_do_not_depend_on_hashing() -> None:
         "from random_loaders import random_loader\n"
         "from loaderlint.linter.engine import findings_to_report\n"
         "from loaderlint.linter.reading.source import source_from_bytes\n"
-        "for seed in range(60):\n"
+        "for seed in range(30):\n"
         "    for _ in range(2):\n"
         "        source = source_from_bytes('loader.py', random_loader(seed).encode())\n"
         "        print(seed, [one.fix for one in findings_to_report(source)])\n"
     )
     outputs = set()
-    for seed in ("0", "1", "77"):
+    for seed in ("1", "77"):
         done = subprocess.run(
             [sys.executable, "-c", script],
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(here)},
