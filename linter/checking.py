@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
-from loaderlint.linter.contracts import Contracts, load_contracts
 from loaderlint.linter.findings import Category, Finding, Fix, NoFix, Severity, Step
 from loaderlint.linter.interpreter.analysis import Interpreter
 from loaderlint.linter.interpreter.events import Retention, Site
@@ -17,6 +16,7 @@ from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.source import SourceFile
 from loaderlint.linter.repairs import plan
+from loaderlint.linter.settings import Settings
 from loaderlint.rules.registry import rule_for
 
 INTERNAL_ERROR = "LDR900"
@@ -25,9 +25,9 @@ INTERNAL_ERROR = "LDR900"
 class Checker:
     """Checks files one by one, and judges at the end: a helper's defect may show only in a caller's file."""
 
-    def __init__(self) -> None:
-        self._contracts = load_contracts()
-        self._project = Project(self._contracts)
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._project = Project(settings.contracts)
         self._events: dict[object, Retention] = {}
         self._failures: list[Finding] = []
 
@@ -40,7 +40,7 @@ class Checker:
             if function.outer is not None and (index, function.qualname) in executed:
                 continue
             try:
-                interpreter = Interpreter(self._project, self._contracts)
+                interpreter = Interpreter(self._project, self._settings)
                 for event in interpreter.run(function):
                     self._events.setdefault((event.kept.node, event.conditional), event)
                 executed |= interpreter.executed
@@ -53,7 +53,7 @@ class Checker:
 
     def findings(self) -> list[Finding]:
         """What was found in the files that were added, and in those that their calls led to."""
-        return [*self._failures, *_judged(_definite_first(self._events.values()), self._project, self._contracts)]
+        return [*self._failures, *_judged(_definite_first(self._events.values()), self._project, self._settings)]
 
 
 def _definite_first(events: Iterable[Retention]) -> list[Retention]:
@@ -64,15 +64,16 @@ def _definite_first(events: Iterable[Retention]) -> list[Retention]:
     return list(chosen.values())
 
 
-def _judged(events: list[Retention], project: Project, contracts: Contracts) -> list[Finding]:
+def _judged(events: list[Retention], project: Project, settings: Settings) -> list[Finding]:
     by_unit: dict[FunctionSlice, list[Retention]] = defaultdict(list)
     for event in events:
         by_unit[event.kept.unit].append(event)
     findings = []
+    lenders = settings.lenders()
     for unit, mine in by_unit.items():
         definite = [event for event in mine if not event.conditional]
         repairs = _repairs(definite, project.functions_beside(unit))
-        findings += [found for event in mine if (found := _finding(event, repairs, contracts)) is not None]
+        findings += [found for event in mine if (found := _finding(event, repairs, lenders)) is not None]
     return findings
 
 
@@ -87,7 +88,7 @@ def _repairs(
 
 
 def _finding(
-    event: Retention, repairs: Mapping[Retention, Fix | NoFix], contracts: Contracts
+    event: Retention, repairs: Mapping[Retention, Fix | NoFix], lenders: list[str]
 ) -> Finding | None:
     rule = rule_for(event)
     if rule is None:
@@ -107,7 +108,7 @@ def _finding(
         message=rule.message(event),
         steps=_steps(event),
         assumptions=event.assumptions,
-        consequences=_consequences(contracts),
+        consequences=_consequences(lenders),
         fix=_fix(event, repairs),
     )
 
@@ -138,9 +139,9 @@ def _step(kind: str, site: Site, text: str) -> Step:
     return Step(kind, site.unit.path, line, column, text)
 
 
-def _consequences(contracts: Contracts) -> tuple[str, ...]:
+def _consequences(lenders: list[str]) -> tuple[str, ...]:
     return (
-        f"corrupts with: {'; '.join(contracts.lenders)}",
+        f"corrupts with: {', '.join(lenders)}",
         "otherwise: holds every kept tensor in memory until it is read",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from io import TextIOWrapper
+from pathlib import Path
 
 import click
 
@@ -15,6 +16,7 @@ from loaderlint.linter.reporting.excerpts import Excerpts
 from loaderlint.linter.reporting.json import render_json
 from loaderlint.linter.reporting.summary import offer, repaired, summary
 from loaderlint.linter.reporting.text import render_error, render_finding, render_withdrawal
+from loaderlint.linter.settings import Assume, SettingsError, load_settings
 
 _HELP = """Find weight-loading code that keeps a streamed tensor after its stream has moved on.
 
@@ -70,6 +72,11 @@ class _Check(click.Command):
     help="How findings are printed to standard output.",
 )
 @click.option(
+    "--assume",
+    type=click.Choice(["lent", "owned"]),
+    help="What a stream does whose producer is not in the code: lend (the default) or hand over.",
+)
+@click.option(
     "--no-cache",
     is_flag=True,
     expose_value=False,
@@ -84,6 +91,7 @@ def main(
     unsafe_fixes: bool,
     do_diff: bool,
     output_format: str,
+    assume: str | None,
 ) -> None:
     if unsafe_fixes and not (do_fix or do_diff):
         raise click.UsageError("--unsafe-fixes needs --fix (repair) or --diff (show the repairs).")
@@ -91,7 +99,7 @@ def main(
         raise click.UsageError("--diff prints a diff; it cannot be combined with --output-format json.")
     _prepare_output(context)
     try:
-        report = check_paths(paths or (".",))
+        report = check_paths(paths or (".",), load_settings(Path.cwd(), Assume(assume) if assume else None))
         allowed = SAFE_AND_UNSAFE if unsafe_fixes else SAFE
         if do_diff:
             run = preview(report, allowed)
@@ -100,6 +108,9 @@ def main(
             run = fix(report, allowed) if do_fix else None
             _print_findings(report, output_format)
         _print_summary(report, run, allowed, written=not do_diff)
+    except SettingsError as error:
+        click.echo(str(error), err=True)
+        context.exit(2)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         context.exit(130)

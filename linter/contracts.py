@@ -1,116 +1,213 @@
-"""The contracts: what libraries do with lent memory, read from the data files beside the rules.
+"""The contracts: what libraries do with lent memory, as data.
 
-Schema of a contract file (every table is optional):
-  [tensor_attributes] view            attributes of a tensor that share its memory
-  [tensor_methods] view, conditional_copy, copy, metadata, copy_if_true
-  [tensor_results] several, other     methods whose view is not one tensor: a tuple of them, or no tensor at all
-  [functions] view, conditional_copy, metadata, text, capture, shallow_copy, await, submit, submit_items, put
-                                      by qualified name
-  [methods] submit, await, read, produce, bundle             on receivers of unknown type
-  [lazy], [eager], [lazy_methods]     how an iterable is iterated: name -> operation
-  [consume] functions                 iterate their argument and keep nothing
-  [modules] read                      their other functions read tensors at once and keep none
-  [executors] classes                 leaving a `with` over one waits for all that it was given
-  [tee] functions                     make several iterators of one, by a hidden buffer
-  [containers] list, set, dict        constructors
-  [weight_loader] attribute, parameters, tensor     functions that are lent one tensor until they return
-  [[producer]] call, lease, lends, owned_if_true
+Files under rules/contracts/ and the table `[tool.loaderlint.contracts]` of a project's pyproject.toml share one schema;
+docs/contracts.md describes it for users.
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
+from typing import Any
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+# Tables that list names under an effect: `[functions] copy = ["torch.cat"]`.
+_EFFECTS: dict[str, frozenset[str]] = {
+    "tensor_attributes": frozenset({"view"}),
+    "tensor_methods": frozenset({"view", "conditional_copy", "copy", "metadata"}),
+    "tensor_results": frozenset({"several", "other"}),
+    "functions": frozenset(
+        {
+            "view", "conditional_copy", "copy", "metadata", "text", "capture", "shallow_copy", "await", "submit",
+            "submit_items", "put", "keep", "consume", "tee",
+        }
+    ),
+    "methods": frozenset({"submit", "await", "read", "produce", "bundle", "keep"}),
+    "modules": frozenset({"read"}),
+    "classes": frozenset({"executor", "list", "set", "dict"}),
+}  # fmt: skip
+# Tables that name an operation for each name: `[lazy] "itertools.chain" = "chain"`.
+_OPERATIONS: dict[str, frozenset[str]] = {
+    "lazy": frozenset(
+        {"same", "enumerate", "zip", "map", "starmap", "filter", "reversed", "chain", "flatten", "groupby"}
+    ),
+    "lazy_methods": frozenset({"same"}),
+    "eager": frozenset({"list", "set", "dict"}),
+    "copy_if_true": frozenset(),  # any keyword
+}
+LEASES = frozenset({"until-advance", "until-close", "until-return"})
+
+
+class ContractError(Exception):
+    """An entry that the schema does not know. `keys` lead to it, `message` says what is wrong."""
+
+    def __init__(self, keys: tuple[str, ...], message: str) -> None:
+        super().__init__(message)
+        self.keys = keys
+        self.message = message
+
+    def line_in(self, text: str) -> int:
+        """The line of the entry in a TOML text, from 1: the first one that names its last key or value."""
+        wanted = re.compile(rf"""(?:^|[\s"'.\[]){re.escape(self.keys[-1])}(?:["'\]\s=.]|$)""")
+        for number, line in enumerate(text.splitlines(), 1):
+            if wanted.search(line.partition("#")[0]):
+                return number
+        return 1
+
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """A call that makes a stream. `lends` says, for people, which of its versions or settings lend."""
+    """A library that makes weight streams.
 
-    call: str
-    lease: str
-    lends: str = ""
-    owned_if_true: str = ""
+    `calls` are the qualified names of what makes one. `lending_versions` of `package` lend by default, all later ones
+    only if `lends_if_false` is False (or `lends_if_true` True) in the call or its object's earlier calls. Without
+    versions, the call always lends.
+    """
+
+    lease: str = "until-advance"
+    calls: tuple[str, ...] = ()
+    package: str = ""
+    lending_versions: tuple[str, ...] = ()
+    lends_below: str = ""
+    lends_if_false: str = ""
+    lends_if_true: str = ""
+    label: str = ""
+
+    def lends(self, flags: Mapping[str, object], lends_by_default: bool) -> bool:
+        """Whether a call with these literal flags lends."""
+        if self.lends_if_true:
+            return flags.get(self.lends_if_true) is True
+        if self.lends_if_false in flags:
+            return flags[self.lends_if_false] is False
+        return lends_by_default
 
 
 @dataclass
 class Contracts:
-    """All contract files, merged. The values of the mappings are effects or operations, as in the schema."""
+    """All contracts, merged: for most tables, a name's effect or operation."""
 
     tensor_attributes: dict[str, str] = field(default_factory=dict)
     tensor_methods: dict[str, str] = field(default_factory=dict)
     tensor_results: dict[str, str] = field(default_factory=dict)
-    copy_if_true: dict[str, str] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
     methods: dict[str, str] = field(default_factory=dict)
-    lazy: dict[str, str] = field(default_factory=dict)
-    eager: dict[str, str] = field(default_factory=dict)
-    lazy_methods: dict[str, str] = field(default_factory=dict)
-    consume: dict[str, str] = field(default_factory=dict)
-    tee: dict[str, str] = field(default_factory=dict)
     modules: dict[str, str] = field(default_factory=dict)
-    weight_loader: dict[str, frozenset[str]] = field(default_factory=dict)
-    executors: dict[str, str] = field(default_factory=dict)
-    containers: dict[str, str] = field(default_factory=dict)
-    producers: dict[str, Producer] = field(default_factory=dict)
-    lenders: list[str] = field(default_factory=list)
+    classes: dict[str, str] = field(default_factory=dict)
+    lazy: dict[str, str] = field(default_factory=dict)
+    lazy_methods: dict[str, str] = field(default_factory=dict)
+    eager: dict[str, str] = field(default_factory=dict)
+    copy_if_true: dict[str, str] = field(default_factory=dict)
+    producers: list[Producer] = field(default_factory=list)
+    loader_attributes: frozenset[str] = frozenset()
+    loader_parameters: frozenset[str] = frozenset()
+    loader_tensors: frozenset[str] = frozenset()
 
-    def add(self, data: Mapping[str, Mapping[str, object]]) -> None:
-        """Merge one file's tables."""
-        methods = dict(data.get("tensor_methods", {}))
-        self.copy_if_true.update(methods.pop("copy_if_true", {}))  # type: ignore[call-overload]
-        for table, effects in (
-            (self.tensor_attributes, data.get("tensor_attributes", {})),
-            (self.tensor_methods, methods),
-            (self.tensor_results, data.get("tensor_results", {})),
-            (self.functions, data.get("functions", {})),
-            (self.methods, data.get("methods", {})),
-            (self.consume, data.get("consume", {})),
-            (self.tee, data.get("tee", {})),
-            (self.modules, data.get("modules", {})),
-            (self.executors, data.get("executors", {})),
-            (self.containers, data.get("containers", {})),
-        ):
-            for effect, names in effects.items():
-                table.update(dict.fromkeys(names, effect))  # type: ignore[call-overload]
-        for part, names in data.get("weight_loader", {}).items():
-            self.weight_loader[part] = self.weight_loader.get(part, frozenset()) | set(names)  # type: ignore[call-overload]
-        for table, operations in (
-            (self.lazy, data.get("lazy", {})),
-            (self.eager, data.get("eager", {})),
-            (self.lazy_methods, data.get("lazy_methods", {})),
-        ):
-            table.update(operations)  # type: ignore[arg-type]
-        for entry in data.get("producer", ()):
-            self._add_producer(Producer(**{"call": "", **entry}))  # type: ignore[dict-item]
+    def add(self, data: Mapping[str, Any]) -> None:
+        """Merge tables of the schema. Raises `ContractError` for anything else."""
+        for table, entries in data.items():
+            if table == "producer":
+                self.producers += [_producer(entry) for entry in _list_of_tables(entries)]
+            elif not isinstance(entries, Mapping):
+                raise ContractError((table,), f"`{table}` has to be a table")
+            elif table == "weight_loader":
+                self._add_weight_loader(entries)
+            elif table in _EFFECTS:
+                self._add_effects(table, entries)
+            elif table in _OPERATIONS:
+                self._add_operations(table, entries)
+            else:
+                known = ", ".join(sorted((*_EFFECTS, *_OPERATIONS, "producer", "weight_loader")))
+                raise ContractError((table,), f"unknown table `{table}`; there are: {known}")
 
-    def _add_producer(self, producer: Producer) -> None:
-        if producer.call:
-            self.producers[producer.call] = producer
-        if producer.lends and producer.lends not in self.lenders:
-            self.lenders.append(producer.lends)
+    def _add_effects(self, table: str, entries: Mapping[str, Any]) -> None:
+        for effect, names in entries.items():
+            if effect not in _EFFECTS[table]:
+                known = ", ".join(sorted(_EFFECTS[table]))
+                raise ContractError((table, effect), f"unknown key `{effect}` in `{table}`; there are: {known}")
+            getattr(self, table).update(dict.fromkeys(_names(table, effect, names), effect))
+
+    def _add_weight_loader(self, entries: Mapping[str, Any]) -> None:
+        for key, names in entries.items():
+            if key not in ("attributes", "parameters", "tensors"):
+                known = "attributes, parameters, tensors"
+                raise ContractError(("weight_loader", key), f"unknown key `{key}`; there are: {known}")
+            setattr(self, f"loader_{key}", frozenset(_names("weight_loader", key, names)))
+
+    def _add_operations(self, table: str, entries: Mapping[str, Any]) -> None:
+        allowed = _OPERATIONS[table]
+        for name, operation in entries.items():
+            if not isinstance(operation, str) or (allowed and operation not in allowed):
+                known = ", ".join(sorted(allowed)) or "a keyword's name"
+                raise ContractError((table, name), f"`{table}.{name}` has to be one of: {known}")
+            getattr(self, table)[name] = operation
 
     @cached_property
-    def classes(self) -> frozenset[str]:
+    def producer_by_call(self) -> dict[str, Producer]:
+        """The producers by each qualified name that makes their streams."""
+        return {call: producer for producer in self.producers for call in producer.calls}
+
+    @cached_property
+    def owners(self) -> frozenset[str]:
         """The classes whose objects matter: executors, and those of which a method is named."""
-        owners = {call.rpartition(".")[0] for call in (*self.producers, *self.functions)}
-        return frozenset(owners | set(self.executors))
+        executors = {name for name, kind in self.classes.items() if kind == "executor"}
+        return frozenset(executors | {name.rpartition(".")[0] for name in (*self.producer_by_call, *self.functions)})
+
+    def named(self, table: str, effect: str) -> frozenset[str]:
+        """All names with that effect."""
+        return frozenset(name for name, has in getattr(self, table).items() if has == effect)
+
+
+def _names(table: str, key: str, names: object) -> list[str]:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ContractError((table, key), f"`{table}.{key}` has to be a list of names")
+    return names
+
+
+def _producer(entry: Mapping[str, Any]) -> Producer:
+    known = Producer.__dataclass_fields__
+    for key, value in entry.items():
+        if key not in known:
+            raise ContractError(("producer", key), f"unknown key `{key}` of a producer; there are: {', '.join(known)}")
+        several = key in ("calls", "lending_versions")
+        items: Iterable[object] = value if several and isinstance(value, list) else [value]
+        if several != isinstance(value, list) or not all(isinstance(item, str) for item in items):
+            raise ContractError(("producer", key), f"`{key}` has to be {'a list of texts' if several else 'a text'}")
+    if entry.get("lease", "until-advance") not in LEASES:
+        raise ContractError(("producer", "lease"), f"`lease` has to be one of: {', '.join(sorted(LEASES))}")
+    return Producer(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
+
+
+def _list_of_tables(entries: object) -> list[Mapping[str, Any]]:
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise ContractError(("producer",), "`producer` has to be a list of tables: [[producer]]")
+    return entries
+
+
+@cache
+def shipped_tables() -> tuple[Mapping[str, Any], ...]:
+    """The tables of every contract file that loaderlint ships, in the order of their names."""
+    folder = files("loaderlint.rules.contracts")
+    entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda it: it.name)
+    return tuple(tomllib.loads(entry.read_text(encoding="utf-8")) for entry in entries)
 
 
 @cache
 def load_contracts() -> Contracts:
     """The shipped contracts."""
+    return extended_contracts({})
+
+
+def extended_contracts(extra: Mapping[str, Any]) -> Contracts:
+    """The shipped contracts, and `extra` tables on top. Raises `ContractError` for a wrong entry of these."""
     contracts = Contracts()
-    folder = files("loaderlint.rules.contracts")
-    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
-        if entry.name.endswith(".toml"):
-            contracts.add(tomllib.loads(entry.read_text(encoding="utf-8")))
+    for tables in (*shipped_tables(), extra):
+        contracts.add(tables)
     return contracts

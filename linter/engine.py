@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from loaderlint.linter.edits import keep_comments
 from loaderlint.linter.findings import FileError, Finding
 from loaderlint.linter.reading.discover import Discovery, discover
-from loaderlint.linter.reading.sieve import may_handle_weights
+from loaderlint.linter.reading.sieve import Sieve
 from loaderlint.linter.reading.source import SourceError, SourceFile, read_bytes, source_from_bytes
+from loaderlint.linter.settings import Settings
 from loaderlint.linter.suppressions import unsuppressed
 
 if TYPE_CHECKING:
@@ -21,18 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class Report:
-    """What a run found. `sources` holds the files with findings as they were read, by path."""
+    """What a run found, under which settings. `sources` holds the files with findings as they were read, by path."""
 
     findings: list[Finding] = field(default_factory=list)
     files: int = 0
     errors: list[FileError] = field(default_factory=list)
     sources: dict[str, SourceFile] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
 
 
-def check_paths(paths: Sequence[str]) -> Report:
+def check_paths(paths: Sequence[str], settings: Settings | None = None) -> Report:
     """Check every file behind `paths`; a file that cannot be checked becomes an error of the report."""
     found = discover(paths)
-    report = Report(errors=list(found.errors))
+    report = Report(errors=list(found.errors), settings=settings or Settings())
     with _no_garbage_collection():
         checker = _analysed(found, report)
         if checker is not None:
@@ -43,12 +45,13 @@ def check_paths(paths: Sequence[str]) -> Report:
 def _analysed(found: Discovery, report: Report) -> Checker | None:
     """The checker that has seen every file that may hold a loader; None if there was no such file."""
     checker: Checker | None = None
+    sieve = Sieve(report.settings.contracts)
     for path in found.files:
         try:
             raw = read_bytes(path)
             # A named file is read in full, so that its errors are seen; of a tree only what may hold a loader is.
-            if path in found.named or may_handle_weights(raw):
-                checker = checker or _new_checker()
+            if path in found.named or sieve.may_handle_weights(raw):
+                checker = checker or _new_checker(report.settings)
                 _add(checker, source_from_bytes(path, raw))
         except SourceError as error:
             report.errors.append(error.error)
@@ -69,11 +72,11 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _new_checker() -> Checker:
+def _new_checker(settings: Settings) -> Checker:
     # LibCST takes a third of a second to import; a run over files that the sieve rejects does without it.
     from loaderlint.linter.checking import Checker
 
-    return Checker()
+    return Checker(settings)
 
 
 def _add(checker: Checker, source: SourceFile) -> None:
@@ -103,15 +106,15 @@ def _to_report(source: SourceFile, found: list[Finding]) -> list[Finding]:
     return sorted(kept, key=lambda finding: (finding.line, finding.column, finding.code))
 
 
-def findings_to_report(source: SourceFile) -> list[Finding]:
+def findings_to_report(source: SourceFile, settings: Settings | None = None) -> list[Finding]:
     """One file's findings without the silenced ones. Raises `SourceError`, also for a defect of loaderlint's own."""
-    checker = _new_checker()
+    checker = _new_checker(settings or Settings())
     _add(checker, source)
     return _to_report(source, [finding for finding in checker.findings() if finding.path == source.path])
 
 
-def check_file(source: SourceFile) -> list[Finding]:
+def check_file(source: SourceFile, settings: Settings | None = None) -> list[Finding]:
     """One file's findings, the silenced ones too. Raises `SourceError` for what is not Python."""
-    checker = _new_checker()
+    checker = _new_checker(settings or Settings())
     checker.add(source)
     return [finding for finding in checker.findings() if finding.path == source.path]

@@ -30,7 +30,7 @@ def preview(report: Report, allowed: frozenset[Applicability]) -> FixRun:
     run = FixRun()
     for path, findings in _by_path(report).items():
         source = report.sources[path]
-        result = repair(source, findings, allowed, findings_to_report)
+        result = repair(source, findings, allowed, lambda again: findings_to_report(again, report.settings))
         run.diff += unified_diff(source, result.source)
         _count(run, source, result)
     return run
@@ -42,7 +42,7 @@ def fix(report: Report, allowed: frozenset[Applicability]) -> FixRun:
     left: list[Finding] = []
     for path, findings in _by_path(report).items():
         source = report.sources[path]
-        result = repair(source, findings, allowed, findings_to_report)
+        result = repair(source, findings, allowed, lambda again: findings_to_report(again, report.settings))
         try:
             _write(source, result.source)
         except RewriteError as error:

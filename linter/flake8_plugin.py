@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 
-from loaderlint.linter.reading.sieve import may_handle_weights
+from loaderlint.linter.reading.sieve import Sieve
+from loaderlint.linter.settings import Settings, load_settings
 
 
 class Flake8Plugin:
@@ -34,10 +37,18 @@ class Flake8Plugin:
         # These are lines that flake8 has decoded already; a declared encoding no longer matters.
         text = "".join(self._lines)
         raw = text.encode("utf-8", "surrogatepass")
-        if not may_handle_weights(raw):
+        settings, sieve = _project()
+        if not sieve.may_handle_weights(raw):
             return []
         from loaderlint.linter.engine import check_file
         from loaderlint.linter.reading.source import SourceFile
 
-        findings = check_file(SourceFile(self._filename, raw, text, "utf-8"))
+        findings = check_file(SourceFile(self._filename, raw, text, "utf-8"), settings)
         return [(one.line, one.column - 1, f"{one.code} {one.message}") for one in findings]
+
+
+@cache
+def _project() -> tuple[Settings, Sieve]:
+    """The settings of the project that flake8 runs in, read once in each of its processes."""
+    settings = load_settings(Path.cwd())
+    return settings, Sieve(settings.contracts)

@@ -17,6 +17,7 @@ from loaderlint.linter.interpreter.statements import Statements
 from loaderlint.linter.interpreter.tensors import Libraries
 from loaderlint.linter.interpreter.values import NOTHING, Loan, Loc, Value, ref
 from loaderlint.linter.reading.index import Function
+from loaderlint.linter.settings import Assume
 
 
 class Interpreter(Statements, Expressions, Displays, Calls, Containers, Iteration, Libraries):
@@ -40,6 +41,8 @@ class Interpreter(Statements, Expressions, Displays, Calls, Containers, Iteratio
 
     def _entry_value(self, parameter: cst.Param, function: Function, state: State, context: Context) -> Value:
         name = parameter.name.value
+        if self.settings.assume is Assume.OWNED and (name in function.streams or name in function.lent):
+            return NOTHING
         if name in function.streams:
             return self.new(state, parameter, context, Obj(Kind.STREAM, code=function.streams[name]))
         if name in function.lent:

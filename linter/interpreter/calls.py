@@ -189,6 +189,8 @@ class Calls(Core, ABC):
         lent = any(state.holds_loans(item.value) for item in arguments)
         if effect == "submit" and lent:
             return self.submit(arguments, node, state, context)
+        if effect == "keep" and lent:
+            return self.keep_for_good(arguments, node, state, context)
         if effect == "bundle":
             return tuple_of(*(item.value for item in arguments))
         if effect == "produce":

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from loaderlint.linter.contracts import Contracts
 from loaderlint.linter.interpreter.events import Holder, Retention, Site
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
@@ -16,6 +15,7 @@ from loaderlint.linter.interpreter.values import Atom, Guard, Kept, Loan, Loc, O
 from loaderlint.linter.reading.index import Class, FileIndex, Function
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.slices import FunctionSlice
+from loaderlint.linter.settings import Settings
 
 OnItem = Callable[[State, Value], None]
 STREAM_KINDS = frozenset({Kind.STREAM, Kind.MAYBE_STREAM, Kind.LAZY, Kind.GENERATOR})
@@ -80,9 +80,10 @@ class Argument:
 class Core(ABC):
     """Shared state of one analysis, and the operations on leases. Each mixin implements one abstract method."""
 
-    def __init__(self, project: Project, contracts: Contracts) -> None:
+    def __init__(self, project: Project, settings: Settings) -> None:
         self.project = project
-        self.contracts = contracts
+        self.settings = settings
+        self.contracts = settings.contracts
         self.retentions: dict[Hashable, Retention] = {}
         self.parents: dict[int, int | None] = {}
         self.executed: set[tuple[FileIndex, str]] = set()
@@ -157,6 +158,12 @@ class Core(ABC):
     @abstractmethod
     def captured(self, value: Value, state: State) -> list[Value]:
         """What the functions in `value` refer to in the scopes around them."""
+
+    @abstractmethod
+    def keep_for_good(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """A callee that a contract calls a keeper."""
 
     @abstractmethod
     def run_as_loader(self, loader: Value, node: cst.CSTNode, state: State, context: Context) -> None:

@@ -235,6 +235,10 @@ class Statements(Core, ABC):
         name = target.value
         kind = Holder.OBJECT if name in context.globals else Holder.VARIABLE
         held = self.keep(value, Kept(Site(context.unit, site.node), kind, target, site.value))
+        known = state.frames[context.frame].get(name, NOTHING)
+        if isinstance(site.node, (cst.Assign, cst.AnnAssign)) and known & value:
+            # `head = head if late else other`: what the name has kept before, it keeps from there on.
+            held = (known & value) | self.keep(value - known, Kept(Site(context.unit, site.node), kind, target, site.value))
         if name in context.globals:
             loc = self.global_object(state, context.index)
             fields = {**state.heap[loc].fields, name: held}
@@ -291,7 +295,7 @@ class Statements(Core, ABC):
         if not state.refs(base) and state.holds_loans(value):
             base = self.place(target.value, state, context)
         held = self.keep(value, Kept(Site(context.unit, site.node), Holder.OBJECT, target, site.value))
-        if target.attr.value in self.contracts.weight_loader.get("attribute", ()):
+        if target.attr.value in self.contracts.loader_attributes:
             self.run_as_loader(value, target, state, context)
         objects = [(loc, obj) for loc, obj in state.objects(base) if obj.kind is Kind.OBJECT]
         for loc, obj in objects:

@@ -8,6 +8,8 @@ from functools import cache
 
 import libcst as cst
 
+from loaderlint.linter.contracts import Producer
+from loaderlint.linter.interpreter.containers import receiver_node
 from loaderlint.linter.interpreter.core import CONTAINER_KINDS, Argument, Context, Core
 from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.heap import Kind, Obj
@@ -63,25 +65,18 @@ class Libraries(Core, ABC):
             return self._next(arguments, node, state, context)
         if name == "builtins.setattr" and len(arguments) == 3:
             return self._set_attribute(arguments, node, state, context)
-        if name in contracts.producers:
-            return self._produce(name, arguments, node, state, context)
+        producer = contracts.producer_by_call.get(name)
+        if producer is not None:
+            return self._produce(producer, _flags(arguments), node, state, context)
         if name in contracts.lazy:
             return self._lazy(contracts.lazy[name], arguments, node, state, context)
-        if name in contracts.tee and arguments:
-            return self._tee(arguments, node, state, context)
         if name in contracts.eager and arguments and not arguments[0].keyword:
             return self._materialize(contracts.eager[name], arguments, node, state, context)
-        if name in contracts.containers:
-            return self._empty_container(contracts.containers[name], arguments, node, state, context)
-        if name in contracts.consume:
-            for item in arguments:
-                self.iterate(
-                    state, item.value, node, context, lambda now, one: self.read(now, one, node, context), False
-                )
-            return NOTHING
+        if contracts.classes.get(name) in ("list", "set", "dict"):
+            return self._empty_container(contracts.classes[name], arguments, node, state, context)
         if name in contracts.functions:
             return self._function(contracts.functions[name], name, arguments, node, state, context)
-        if name in contracts.classes:
+        if name in contracts.owners:
             return frozenset({Instance(name, tuple(sorted(_flags(arguments).items())))})
         return None
 
@@ -123,9 +118,9 @@ class Libraries(Core, ABC):
         if flags != dict(instance.arguments):
             marked = Instance(instance.cls, tuple(sorted(flags.items())))
             state.rewrite(lambda atom: marked if atom == instance else atom)
-        producer = self.contracts.producers.get(f"{instance.cls}.{name}")
-        if producer is not None and flags.get(producer.owned_if_true) is True:
-            return NOTHING
+        producer = self.contracts.producer_by_call.get(f"{instance.cls}.{name}")
+        if producer is not None:
+            return self._produce(producer, flags, node, state, context)
         return self.library_call(f"{instance.cls}.{name}", arguments, node, state, context)
 
     def _function(
@@ -153,6 +148,19 @@ class Libraries(Core, ABC):
                 if obj.kind in CONTAINER_KINDS
             ]
             return frozenset(loans(given)).union(*copies)
+        if effect == "consume":
+            for item in arguments:
+                self.iterate(
+                    state, item.value, node, context, lambda now, one: self.read(now, one, node, context), False
+                )
+            return NOTHING
+        if effect == "tee" and arguments:
+            return self._tee(arguments, node, state, context)
+        if effect == "keep":
+            return self.keep_for_good(arguments, node, state, context)
+        if effect == "copy":
+            self.read(state, given, node, context)
+            return NOTHING
         if effect == "await":
             return self.await_futures(given, state)
         if effect == "submit":
@@ -189,6 +197,17 @@ class Libraries(Core, ABC):
         self.extend(loc, source.value, state, context, node, node, source.node)
         return made
 
+    def keep_for_good(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """A callee that a contract calls a keeper: what it is given outlives the call."""
+        held: Value = NOTHING
+        for item in arguments:
+            kept = Kept(Site(context.unit, node), Holder.OBJECT, receiver_node(node), item.node)
+            held |= self.keep(item.value, kept)
+        self.new(state, node, context, Obj(Kind.OBJECT, held, escapes=True), "keeper")
+        return NOTHING
+
     def _tee(
         self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
     ) -> Value:
@@ -214,10 +233,9 @@ class Libraries(Core, ABC):
         return self.new(state, node, context, Obj(Kind[kind.upper()], items))
 
     def _produce(
-        self, name: str, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+        self, producer: Producer, flags: dict[str, object], node: cst.CSTNode, state: State, context: Context
     ) -> Value:
-        owned = self.contracts.producers[name].owned_if_true
-        if owned and literal_argument(arguments, owned) is True:
+        if not producer.lends(flags, producer not in self.settings.owning):
             return NOTHING
         return self.new(state, node, context, Obj(Kind.STREAM, code=PAIR))
 
@@ -294,7 +312,7 @@ class Libraries(Core, ABC):
 
     def joins_at_exit(self, value: Value) -> bool:
         """Whether leaving a `with` over `value` waits for what was submitted."""
-        return any(isinstance(atom, Instance) and atom.cls in self.contracts.executors for atom in value)
+        return any(isinstance(atom, Instance) and self.contracts.classes.get(atom.cls) == "executor" for atom in value)
 
     def await_futures(self, value: Value, state: State) -> Value:
         """Wait: the futures that can be reached are done with what they were given."""

@@ -50,9 +50,10 @@ class Function:
         """The parameters that are lent until the function returns, if it has the shape of a weight loader."""
         arguments = self.node.args
         names = {item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-        shape = self.index.contracts.weight_loader
-        is_loader = bool(shape) and not self.streams and shape["parameters"] <= names
-        return shape["tensor"] & names if is_loader else frozenset()
+        contracts = self.index.contracts
+        shape = contracts.loader_parameters
+        is_loader = bool(shape) and not self.streams and shape <= names
+        return contracts.loader_tensors & names if is_loader else frozenset()
 
     @property
     def makes_stream(self) -> bool:
@@ -137,7 +138,7 @@ class FileIndex:
     def _installs_loader(self, function: Function) -> bool:
         """Whether the function gives a parameter a weight loader of its own."""
         lines = self._lines[function.node.lineno - 1 : function.node.end_lineno]
-        attributes = self.contracts.weight_loader.get("attribute", ())
+        attributes = self.contracts.loader_attributes
         return any(f".{attribute} = " in line for attribute in attributes for line in lines)
 
     @cached_property
@@ -164,10 +165,9 @@ class FileIndex:
     def _producer_names(self) -> set[str]:
         """Last names of the producers that the file's imports can reach."""
         packages = {target.partition(".")[0] for target in self.imports.values()}
-        methods = {name for name, effect in self.contracts.methods.items() if effect == "produce"}
-        return methods | {
+        return self.contracts.named("methods", "produce") | {
             call.rpartition(".")[2]
-            for call in self.contracts.producers
+            for call in self.contracts.producer_by_call
             if call.partition(".")[0] in packages or call.rpartition(".")[2] in self.imports
         }
 
@@ -231,7 +231,8 @@ class FileIndex:
         if isinstance(value, ast.Call):
             called = _called_name(value)
             full = self.imports.get(called, f"builtins.{called}")
-            return self.contracts.containers.get(full, "")
+            kind = self.contracts.classes.get(full, "")
+            return "" if kind == "executor" else kind
         return ""
 
 
