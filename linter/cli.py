@@ -12,11 +12,12 @@ import click
 from loaderlint.linter.engine import Report, check_paths
 from loaderlint.linter.findings import Applicability
 from loaderlint.linter.fix_run import SAFE, SAFE_AND_UNSAFE, FixRun, fix, preview
+from loaderlint.linter.reading.source import SourceError
 from loaderlint.linter.reporting.excerpts import Excerpts
 from loaderlint.linter.reporting.json import render_json
 from loaderlint.linter.reporting.summary import offer, repaired, summary
 from loaderlint.linter.reporting.text import render_error, render_finding, render_withdrawal
-from loaderlint.linter.settings import Assume, SettingsError, load_settings
+from loaderlint.linter.settings import Assume, Settings, SettingsError, load_settings
 
 _HELP = """Find weight-loading code that keeps a streamed tensor after its stream has moved on.
 
@@ -77,6 +78,11 @@ class _Check(click.Command):
     help="What a stream does whose producer is not in the code: lend (the default) or hand over.",
 )
 @click.option(
+    "--show-ownership",
+    metavar="FILE:LINE",
+    help="Print what is known of the variables before that line runs, and check nothing.",
+)
+@click.option(
     "--no-cache",
     is_flag=True,
     expose_value=False,
@@ -92,6 +98,7 @@ def main(
     do_diff: bool,
     output_format: str,
     assume: str | None,
+    show_ownership: str | None,
 ) -> None:
     if unsafe_fixes and not (do_fix or do_diff):
         raise click.UsageError("--unsafe-fixes needs --fix (repair) or --diff (show the repairs).")
@@ -99,7 +106,11 @@ def main(
         raise click.UsageError("--diff prints a diff; it cannot be combined with --output-format json.")
     _prepare_output(context)
     try:
-        report = check_paths(paths or (".",), load_settings(Path.cwd(), Assume(assume) if assume else None))
+        settings = load_settings(Path.cwd(), Assume(assume) if assume else None)
+        if show_ownership is not None:
+            _show_ownership(show_ownership, settings)
+            return
+        report = check_paths(paths or (".",), settings)
         allowed = SAFE_AND_UNSAFE if unsafe_fixes else SAFE
         if do_diff:
             run = preview(report, allowed)
@@ -111,10 +122,23 @@ def main(
     except SettingsError as error:
         click.echo(str(error), err=True)
         context.exit(2)
+    except SourceError as error:
+        click.echo(render_error(error.error), err=True)
+        context.exit(2)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         context.exit(130)
     context.exit(2 if report.errors else 1 if report.findings else 0)
+
+
+def _show_ownership(place: str, settings: Settings) -> None:
+    from loaderlint.linter.showing import show_ownership
+
+    path, _, line = place.rpartition(":")
+    if not path or not line.isdigit():
+        raise click.UsageError(f"--show-ownership needs FILE:LINE, not {place!r}.")
+    for text in show_ownership(path, int(line), settings):
+        click.echo(text)
 
 
 def _prepare_output(context: click.Context) -> None:

@@ -12,6 +12,7 @@ from loaderlint.linter.interpreter.events import Holder, Retention, Site
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import Atom, Guard, Kept, Loan, Loc, Owned, Ref, Tuple, Value, leaves, rewrite
+from loaderlint.linter.interpreter.watching import Watch
 from loaderlint.linter.reading.index import Class, FileIndex, Function
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.slices import FunctionSlice
@@ -80,8 +81,9 @@ class Argument:
 class Core(ABC):
     """Shared state of one analysis, and the operations on leases. Each mixin implements one abstract method."""
 
-    def __init__(self, project: Project, settings: Settings) -> None:
+    def __init__(self, project: Project, settings: Settings, watch: Watch | None = None) -> None:
         self.project = project
+        self.watch = watch
         self.settings = settings
         self.contracts = settings.contracts
         self.retentions: dict[Hashable, Retention] = {}

@@ -24,6 +24,8 @@ class Statements(Core, ABC):
                 return
             if context.failing is not None:
                 context.failing.join(state)
+            if self.watch is not None:
+                self.watch.look(statement, context.unit, state, context.frame)
             run = getattr(self, f"_run_{type(statement).__name__}", None)
             if run is not None:
                 run(statement, state, context)
