@@ -53,6 +53,8 @@ class Expressions(Core, ABC):
 
     def _eval_Name(self, node: cst.Name, state: State, context: Context) -> Value:
         name = node.value
+        if name in ("None", "True", "False"):
+            return NOTHING
         frame: int | None = context.frame
         while frame is not None:
             names = state.frames.get(frame, {})
