@@ -6,13 +6,14 @@ docs/contracts.md describes it for users.
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
+
+from packaging.version import InvalidVersion, Version
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -47,20 +48,14 @@ LEASES = frozenset({"until-advance", "until-close", "until-return"})
 
 
 class ContractError(Exception):
-    """An entry that the schema does not know. `keys` lead to it, `message` says what is wrong."""
+    """An entry that the schema does not know. `keys` lead to it, `message` says what is wrong.
 
-    def __init__(self, keys: tuple[str, ...], message: str) -> None:
+    `entry` says which one, from 0, where there are several under these keys: `[[producer]]`.
+    """
+
+    def __init__(self, keys: tuple[str, ...], message: str, entry: int = 0) -> None:
         super().__init__(message)
-        self.keys = keys
-        self.message = message
-
-    def line_in(self, text: str) -> int:
-        """The line of the entry in a TOML text, from 1: the first one that names its last key or value."""
-        wanted = re.compile(rf"""(?:^|[\s"'.\[]){re.escape(self.keys[-1])}(?:["'\]\s=.]|$)""")
-        for number, line in enumerate(text.splitlines(), 1):
-            if wanted.search(line.partition("#")[0]):
-                return number
-        return 1
+        self.keys, self.message, self.entry = keys, message, entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +109,8 @@ class Contracts:
         """Merge tables of the schema. Raises `ContractError` for anything else."""
         for table, entries in data.items():
             if table == "producer":
-                self.producers += [_producer(entry) for entry in _list_of_tables(entries)]
+                listed = _list_of_tables(entries)
+                self.producers += [_producer(entry, place) for place, entry in enumerate(listed)]
             elif not isinstance(entries, Mapping):
                 raise ContractError((table,), f"`{table}` has to be a table")
             elif table == "weight_loader":
@@ -131,7 +127,9 @@ class Contracts:
         for effect, names in entries.items():
             if effect not in _EFFECTS[table]:
                 known = ", ".join(sorted(_EFFECTS[table]))
-                raise ContractError((table, effect), f"unknown key `{effect}` in `{table}`; there are: {known}")
+                raise ContractError(
+                    (table, effect), f"unknown key `{effect}` in `{table}`; there are: {known}"
+                )
             getattr(self, table).update(dict.fromkeys(_names(table, effect, names), effect))
 
     def _add_weight_loader(self, entries: Mapping[str, Any]) -> None:
@@ -139,7 +137,8 @@ class Contracts:
             if key not in ("attributes", "parameters", "tensors"):
                 known = "attributes, parameters, tensors"
                 raise ContractError(("weight_loader", key), f"unknown key `{key}`; there are: {known}")
-            setattr(self, f"loader_{key}", frozenset(_names("weight_loader", key, names)))
+            known_names = frozenset() if key == "parameters" else getattr(self, f"loader_{key}")
+            setattr(self, f"loader_{key}", known_names | frozenset(_names("weight_loader", key, names)))
 
     def _add_operations(self, table: str, entries: Mapping[str, Any]) -> None:
         allowed = _OPERATIONS[table]
@@ -158,7 +157,9 @@ class Contracts:
     def owners(self) -> frozenset[str]:
         """The classes whose objects matter: executors, and those of which a method is named."""
         executors = {name for name, kind in self.classes.items() if kind == "executor"}
-        return frozenset(executors | {name.rpartition(".")[0] for name in (*self.producer_by_call, *self.functions)})
+        return frozenset(
+            executors | {name.rpartition(".")[0] for name in (*self.producer_by_call, *self.functions)}
+        )
 
     def named(self, table: str, effect: str) -> frozenset[str]:
         """All names with that effect."""
@@ -171,18 +172,50 @@ def _names(table: str, key: str, names: object) -> list[str]:
     return names
 
 
-def _producer(entry: Mapping[str, Any]) -> Producer:
-    known = Producer.__dataclass_fields__
+def _producer(entry: Mapping[str, Any], place: int) -> Producer:
+    """The producer of a table, the `place`-th of its kind. Raises `ContractError`."""
     for key, value in entry.items():
-        if key not in known:
-            raise ContractError(("producer", key), f"unknown key `{key}` of a producer; there are: {', '.join(known)}")
-        several = key in ("calls", "lending_versions")
-        items: Iterable[object] = value if several and isinstance(value, list) else [value]
-        if several != isinstance(value, list) or not all(isinstance(item, str) for item in items):
-            raise ContractError(("producer", key), f"`{key}` has to be {'a list of texts' if several else 'a text'}")
-    if entry.get("lease", "until-advance") not in LEASES:
-        raise ContractError(("producer", "lease"), f"`lease` has to be one of: {', '.join(sorted(LEASES))}")
-    return Producer(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
+        problem = _producer_problem(key, value)
+        if problem:
+            raise ContractError(("producer", key), problem, place)
+    if not entry.get("calls") and not entry.get("label"):
+        raise ContractError(("producer",), "a producer needs `calls`: what makes its streams", place)
+    if "lends_if_false" in entry and "lends_if_true" in entry:
+        message = "only one of `lends_if_false` and `lends_if_true` can decide"
+        raise ContractError(("producer", "lends_if_true"), message, place)
+    needed = {"package", "lending_versions", "lends_below"}
+    given = needed & entry.keys()
+    if given - {"package"} and given != needed:
+        message = f"`{min(given - {'package'})}` goes with `{'` and `'.join(sorted(needed - given))}`"
+        raise ContractError(("producer", min(given - {"package"})), message, place)
+    return Producer(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    )
+
+
+def _producer_problem(key: str, value: object) -> str:
+    """What is wrong with one entry of a producer; "" for nothing."""
+    known = Producer.__dataclass_fields__
+    if key not in known:
+        return f"unknown key `{key}` of a producer; there are: {', '.join(known)}"
+    if key in ("calls", "lending_versions"):
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            return f"`{key}` has to be a list of texts"
+    elif not isinstance(value, str):
+        return f"`{key}` has to be a text"
+    if key == "lease" and value not in LEASES:
+        return f"`lease` has to be one of: {', '.join(sorted(LEASES))}"
+    versions = {"lending_versions": value, "lends_below": [value]}.get(key, ())
+    wrong = next((one for one in versions if not _is_version(one)), None)  # type: ignore[attr-defined]
+    return "" if wrong is None else f"`{wrong}` in `{key}` is no version"
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
 
 
 def _list_of_tables(entries: object) -> list[Mapping[str, Any]]:
@@ -195,7 +228,9 @@ def _list_of_tables(entries: object) -> list[Mapping[str, Any]]:
 def shipped_tables() -> tuple[Mapping[str, Any], ...]:
     """The tables of every contract file that loaderlint ships, in the order of their names."""
     folder = files("loaderlint.rules.contracts")
-    entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda it: it.name)
+    entries = sorted(
+        (entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda it: it.name
+    )
     return tuple(tomllib.loads(entry.read_text(encoding="utf-8")) for entry in entries)
 
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from loaderlint.linter.contracts import (
+    ContractError,
+    Contracts,
+    Producer,
+    extended_contracts,
+    load_contracts,
+)
+from loaderlint.linter.toml_lines import line_of
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
-
-from loaderlint.linter.contracts import ContractError, Contracts, Producer, extended_contracts, load_contracts
+from packaging.version import Version
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,10 +39,10 @@ class Assume(str, Enum):
 
 
 class SettingsError(Exception):
-    """A wrong setting: which file, which line (from 1), what is wrong."""
+    """A wrong setting: which file, which line (from 1; 0 for none), what is wrong."""
 
     def __init__(self, path: str, line: int, message: str) -> None:
-        super().__init__(f"{path}:{line}: {message}")
+        super().__init__(f"{path}:{line}: {message}" if line else f"{path}: {message}")
         self.path, self.line, self.message = path, line, message
 
 
@@ -49,18 +58,25 @@ class Settings:
     def lenders(self) -> list[str]:
         """For people: under which producers and settings a stream lends."""
         # Libraries by name, then what has no package.
-        producers = sorted(self.contracts.producers, key=lambda producer: (not producer.package, producer.package))
+        producers = sorted(
+            self.contracts.producers, key=lambda producer: (not producer.package, producer.package)
+        )
         return [text for producer in producers if (text := self._lender(producer))]
 
     def _lender(self, producer: Producer) -> str:
-        if producer.label or not producer.package:
-            return producer.label
-        flag = f"{producer.lends_if_false}=False" if producer.lends_if_false else f"{producer.lends_if_true}=True"
-        if not producer.lends_below or producer in self.owning:
-            return f"{producer.package} with {flag}"
+        name = producer.label or producer.package
+        if not name:
+            return ""
+        if producer.lends_if_true:
+            return f"{name} with {producer.lends_if_true}=True"
+        flag = f" with {producer.lends_if_false}=False" if producer.lends_if_false else ""
+        if producer in self.owning:
+            return name + flag if flag else ""
+        if not producer.lends_below:
+            return name
         pin = self.pins.get(producer.package)
         admits = f" ({pin})" if pin else ""
-        return f"{producer.package} < {producer.lends_below}{admits} or with {flag}"
+        return f"{name} < {producer.lends_below}{admits}" + (f" or{flag}" if flag else "")
 
 
 def load_settings(folder: Path, assume: Assume | None = None) -> Settings:
@@ -68,28 +84,46 @@ def load_settings(folder: Path, assume: Assume | None = None) -> Settings:
 
     `assume` overrides what it says. Raises `SettingsError`.
     """
-    path = next((at / "pyproject.toml" for at in (folder, *folder.parents) if (at / "pyproject.toml").is_file()), None)
+    places = (at / "pyproject.toml" for at in (folder, *folder.parents))
+    path = next((place for place in places if _is_file(place)), None)
     if path is None:
         return Settings(assume=assume or Assume.LENT)
     text, data = _read(path)
-    table = data.get("tool", {}).get("loaderlint", {})
+    table = _table(_table(data, "tool"), "loaderlint")
+    if table is None:
+        line = line_of(text, ("tool", "loaderlint"))
+        raise SettingsError(str(path), line, "[tool.loaderlint] has to be a table")
     for key in table:
         if key not in _KEYS:
             message = f"unknown key `{key}` in [tool.loaderlint]; there are: {', '.join(_KEYS)}"
-            raise SettingsError(str(path), ContractError((key,), "").line_in(text), message)
+            raise SettingsError(str(path), line_of(text, ("tool", "loaderlint", key)), message)
     contracts = _contracts(table.get("contracts"), path, text)
     owning, pins = _pinned(contracts, data, path.name)
-    return Settings(contracts, assume or _assume(table, path, text), owning, pins)
+    stated = _assume(table, path, text)
+    return Settings(contracts, assume or stated, owning, pins)
+
+
+def _is_file(path: Path) -> bool:
+    return os.path.isfile(path)  # False, too, for what may not be looked at; `Path.is_file` raises there.
+
+
+def _table(data: Mapping[str, Any] | None, key: str) -> Mapping[str, Any] | None:
+    """The table under `key`, empty if there is none; None for something else than a table."""
+    found = {} if data is None else data.get(key, {})
+    return found if isinstance(found, Mapping) else None
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         text = path.read_text(encoding="utf-8")
         return text, tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(str(path), 0, f"cannot read: {error}") from None
+    except OSError as error:
+        raise SettingsError(str(path), 0, f"cannot read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(str(path), 0, "not TOML: the text is not UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(str(path), getattr(error, "lineno", 0), f"not TOML: {error}") from None
+        line = re.search(r"at line (\d+)", str(error))
+        raise SettingsError(str(path), int(line[1]) if line else 0, f"not TOML: {error}") from None
 
 
 def _contracts(table: object, path: Path, text: str) -> Contracts:
@@ -97,10 +131,11 @@ def _contracts(table: object, path: Path, text: str) -> Contracts:
         return load_contracts()
     try:
         if not isinstance(table, Mapping):
-            raise ContractError(("contracts",), "`contracts` has to be a table")
+            raise ContractError((), "`contracts` has to be a table")
         return extended_contracts(table)
     except ContractError as error:
-        raise SettingsError(str(path), error.line_in(text), error.message) from None
+        line = line_of(text, ("tool", "loaderlint", "contracts", *error.keys), error.entry)
+        raise SettingsError(str(path), line, error.message) from None
 
 
 def _assume(table: Mapping[str, Any], path: Path, text: str) -> Assume:
@@ -108,7 +143,7 @@ def _assume(table: Mapping[str, Any], path: Path, text: str) -> Assume:
     try:
         return Assume(value)
     except ValueError:
-        line = ContractError(("assume",), "").line_in(text)
+        line = line_of(text, ("tool", "loaderlint", "assume"))
         raise SettingsError(str(path), line, f"`assume` is {value!r}; it can be: lent, owned") from None
 
 
@@ -116,26 +151,40 @@ def _pinned(
     contracts: Contracts, data: Mapping[str, Any], name: str
 ) -> tuple[tuple[Producer, ...], dict[str, str]]:
     """The producers of which the project admits no lending version, and what it admits of the others."""
-    requirements = {canonicalize_name(one.name): one for one in _requirements(data)}
+    requirements = _requirements(data)
     owning, pins = [], {}
     for producer in contracts.producers:
-        requirement = requirements.get(canonicalize_name(producer.package)) if producer.package else None
-        if requirement is None or not producer.lending_versions:
+        wanted = (
+            requirements.get(canonicalize_name(producer.package), ()) if producer.lending_versions else ()
+        )
+        if not wanted:
             continue
-        admitted = [version for version in producer.lending_versions if requirement.specifier.contains(version)]
+        lending = producer.lending_versions  # The worst case: what any of the requirements admits.
+        admitted = [one for one in lending if any(each.specifier.contains(one) for each in wanted)]
         if admitted:
-            pins[producer.package] = f"{name} admits {admitted[-1]}"
+            pins[producer.package] = f"{name} admits {max(admitted, key=Version)}"
         else:
             owning.append(producer)
     return tuple(owning), pins
 
 
-def _requirements(data: Mapping[str, Any]) -> Iterator[Requirement]:
-    project = data.get("project", {})
-    groups = [project.get("dependencies", []), *project.get("optional-dependencies", {}).values()]
-    for group in groups:
-        for line in group if isinstance(group, list) else ():
-            try:
-                yield Requirement(line)
-            except (InvalidRequirement, TypeError):
-                continue  # Not ours to judge.
+def _requirements(data: Mapping[str, Any]) -> dict[str, list[Requirement]]:
+    """What the project requires, by package. Extras only narrow what the dependencies say."""
+    project = _table(data, "project") or {}
+    found = _by_package(project.get("dependencies"))
+    extras: dict[str, list[Requirement]] = {}
+    for group in (_table(project, "optional-dependencies") or {}).values():
+        for package, wanted in _by_package(group).items():
+            extras.setdefault(package, []).extend(wanted)
+    return {**extras, **found}
+
+
+def _by_package(lines: object) -> dict[str, list[Requirement]]:
+    found: dict[str, list[Requirement]] = {}
+    for line in lines if isinstance(lines, list) else ():
+        try:
+            requirement = Requirement(line)
+        except (InvalidRequirement, TypeError):
+            continue  # Not ours to judge.
+        found.setdefault(canonicalize_name(requirement.name), []).append(requirement)
+    return found
