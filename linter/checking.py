@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 import libcst as cst
-
 from loaderlint.linter.findings import Category, Finding, Fix, NoFix, Severity, Step
 from loaderlint.linter.interpreter.analysis import Interpreter
 from loaderlint.linter.interpreter.events import Retention, Site
@@ -53,7 +52,10 @@ class Checker:
 
     def findings(self) -> list[Finding]:
         """What was found in the files that were added, and in those that their calls led to."""
-        return [*self._failures, *_judged(_definite_first(self._events.values()), self._project, self._settings)]
+        return [
+            *self._failures,
+            *_judged(_definite_first(self._events.values()), self._project, self._settings),
+        ]
 
 
 def _definite_first(events: Iterable[Retention]) -> list[Retention]:
@@ -120,11 +122,17 @@ def _fix(event: Retention, repairs: Mapping[Retention, Fix | NoFix]) -> Fix | No
 
 
 def _steps(event: Retention) -> tuple[Step, ...]:
-    borrowed, advanced = "borrowed here, valid until the next step", "the stream advances: every kept tensor is stale"
+    borrowed, advanced = (
+        "borrowed here, valid until the next step",
+        "the stream advances: every kept tensor is stale",
+    )
     if isinstance(event.borrowed.node, cst.Param):
         borrowed, advanced = "lent here until the function returns", "after its return the tensor is stale"
     elif isinstance(event.borrowed.node, (cst.Attribute, cst.FunctionDef)):
-        borrowed, advanced = "lends it one tensor a call, until it returns", "after its return the tensor is stale"
+        borrowed, advanced = (
+            "lends it one tensor a call, until it returns",
+            "after its return the tensor is stale",
+        )
     steps = [
         _step("borrowed", event.borrowed, borrowed),
         _step("kept", event.kept, "kept here"),

@@ -8,7 +8,6 @@ from io import TextIOWrapper
 from pathlib import Path
 
 import click
-
 from loaderlint.linter.engine import Report, check_paths
 from loaderlint.linter.findings import Applicability
 from loaderlint.linter.fix_run import SAFE, SAFE_AND_UNSAFE, FixRun, fix, preview
@@ -16,7 +15,11 @@ from loaderlint.linter.reading.source import SourceError
 from loaderlint.linter.reporting.excerpts import Excerpts
 from loaderlint.linter.reporting.json import render_json
 from loaderlint.linter.reporting.summary import offer, repaired, summary
-from loaderlint.linter.reporting.text import render_error, render_finding, render_withdrawal
+from loaderlint.linter.reporting.text import (
+    render_error,
+    render_finding,
+    render_withdrawal,
+)
 from loaderlint.linter.settings import Assume, Settings, SettingsError, load_settings
 
 _HELP = """Find weight-loading code that keeps a streamed tensor after its stream has moved on.

@@ -21,7 +21,7 @@ else:
     import tomli as tomllib
 
 # Tables that list names under an effect: `[functions] copy = ["torch.cat"]`.
-_EFFECTS: dict[str, frozenset[str]] = {
+EFFECTS: dict[str, frozenset[str]] = {
     "tensor_attributes": frozenset({"view"}),
     "tensor_methods": frozenset({"view", "conditional_copy", "copy", "metadata"}),
     "tensor_results": frozenset({"several", "other"}),
@@ -36,7 +36,7 @@ _EFFECTS: dict[str, frozenset[str]] = {
     "classes": frozenset({"executor", "list", "set", "dict"}),
 }  # fmt: skip
 # Tables that name an operation for each name: `[lazy] "itertools.chain" = "chain"`.
-_OPERATIONS: dict[str, frozenset[str]] = {
+OPERATIONS: dict[str, frozenset[str]] = {
     "lazy": frozenset(
         {"same", "enumerate", "zip", "map", "starmap", "filter", "reversed", "chain", "flatten", "groupby"}
     ),
@@ -115,18 +115,18 @@ class Contracts:
                 raise ContractError((table,), f"`{table}` has to be a table")
             elif table == "weight_loader":
                 self._add_weight_loader(entries)
-            elif table in _EFFECTS:
+            elif table in EFFECTS:
                 self._add_effects(table, entries)
-            elif table in _OPERATIONS:
+            elif table in OPERATIONS:
                 self._add_operations(table, entries)
             else:
-                known = ", ".join(sorted((*_EFFECTS, *_OPERATIONS, "producer", "weight_loader")))
+                known = ", ".join(sorted((*EFFECTS, *OPERATIONS, "producer", "weight_loader")))
                 raise ContractError((table,), f"unknown table `{table}`; there are: {known}")
 
     def _add_effects(self, table: str, entries: Mapping[str, Any]) -> None:
         for effect, names in entries.items():
-            if effect not in _EFFECTS[table]:
-                known = ", ".join(sorted(_EFFECTS[table]))
+            if effect not in EFFECTS[table]:
+                known = ", ".join(sorted(EFFECTS[table]))
                 raise ContractError(
                     (table, effect), f"unknown key `{effect}` in `{table}`; there are: {known}"
                 )
@@ -141,7 +141,7 @@ class Contracts:
             setattr(self, f"loader_{key}", known_names | frozenset(_names("weight_loader", key, names)))
 
     def _add_operations(self, table: str, entries: Mapping[str, Any]) -> None:
-        allowed = _OPERATIONS[table]
+        allowed = OPERATIONS[table]
         for name, operation in entries.items():
             if not isinstance(operation, str) or (allowed and operation not in allowed):
                 known = ", ".join(sorted(allowed)) or "a keyword's name"

@@ -12,7 +12,12 @@ from loaderlint.linter.edits import keep_comments
 from loaderlint.linter.findings import FileError, Finding
 from loaderlint.linter.reading.discover import Discovery, discover
 from loaderlint.linter.reading.sieve import Sieve
-from loaderlint.linter.reading.source import SourceError, SourceFile, read_bytes, source_from_bytes
+from loaderlint.linter.reading.source import (
+    SourceError,
+    SourceFile,
+    read_bytes,
+    source_from_bytes,
+)
 from loaderlint.linter.settings import Settings
 from loaderlint.linter.suppressions import unsuppressed
 

@@ -21,7 +21,6 @@ shows what the producer wrote into its buffer afterwards.
 from __future__ import annotations
 
 import libcst as cst
-
 from loaderlint.linter.findings import Category
 from loaderlint.linter.interpreter.events import Holder, Retention
 from loaderlint.rules.base import Rule, one_line

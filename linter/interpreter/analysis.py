@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import libcst as cst
-
 from loaderlint.linter.interpreter.calls import Calls
+from loaderlint.linter.interpreter.conditions import Conditions
 from loaderlint.linter.interpreter.containers import Containers
-from loaderlint.linter.interpreter.core import Context, Returned
 from loaderlint.linter.interpreter.displays import Displays
 from loaderlint.linter.interpreter.events import Retention, Site
 from loaderlint.linter.interpreter.expressions import Expressions
+from loaderlint.linter.interpreter.frames import Context, Returned
+from loaderlint.linter.interpreter.functions import Functions
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.iteration import Iteration
 from loaderlint.linter.interpreter.state import State
@@ -20,7 +21,9 @@ from loaderlint.linter.reading.index import Function
 from loaderlint.linter.settings import Assume
 
 
-class Interpreter(Statements, Expressions, Displays, Calls, Containers, Iteration, Libraries):
+class Interpreter(
+    Statements, Expressions, Conditions, Displays, Calls, Functions, Containers, Iteration, Libraries
+):
     """Runs one function abstractly, with everything of its file that it calls."""
 
     def run(self, function: Function) -> list[Retention]:
@@ -48,7 +51,9 @@ class Interpreter(Statements, Expressions, Displays, Calls, Containers, Iteratio
         if name in function.lent:
             return frozenset({Loan(self._until_return(context), Site(context.unit, parameter))})
         first = name in ("self", "cls") and function.owner is not None
-        return self.new(state, parameter, context, Obj(Kind.OBJECT, code=function.owner if first else None, escapes=True))
+        return self.new(
+            state, parameter, context, Obj(Kind.OBJECT, code=function.owner if first else None, escapes=True)
+        )
 
     def _leave(self, state: State, context: Context) -> None:
         """The caller gets what is returned, and reads it; what outlives the call is read later."""

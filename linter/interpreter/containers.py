@@ -6,12 +6,22 @@ from abc import ABC
 from collections.abc import Sequence
 
 import libcst as cst
-
-from loaderlint.linter.interpreter.core import Argument, Context, Core
+from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.frames import Argument, Context
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
-from loaderlint.linter.interpreter.values import NOTHING, TEXT, Kept, Loc, Ref, Tuple, Value, is_text, tuple_of
+from loaderlint.linter.interpreter.values import (
+    NOTHING,
+    TEXT,
+    Kept,
+    Loc,
+    Ref,
+    Tuple,
+    Value,
+    is_text,
+    tuple_of,
+)
 
 _ADD = {"append", "appendleft", "add", "insert"}
 _EXTEND = {"extend", "extendleft", "update"}

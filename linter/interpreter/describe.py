@@ -44,10 +44,21 @@ def _atom(atom: Atom, state: State, depth: int) -> str:
     if isinstance(atom, Ref):
         known = state.heap.get(atom.loc)
         return _object(known, state, depth) if known is not None else "nothing lent"
-    simple = {Text: "text", Owned: "owned tensor", Method: "method", Guard: "true only for what is not marked as lent"}
+    simple = {
+        Text: "text",
+        Owned: "owned tensor",
+        Method: "method",
+        Guard: "true only for what is not marked as lent",
+    }
     if type(atom) in simple:
         return simple[type(atom)]
-    return atom.name if isinstance(atom, Named) else f"object of {atom.cls}" if isinstance(atom, Instance) else "?"
+    return (
+        atom.name
+        if isinstance(atom, Named)
+        else f"object of {atom.cls}"
+        if isinstance(atom, Instance)
+        else "?"
+    )
 
 
 def _loan(loan: Loan) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import libcst as cst
-
-from loaderlint.linter.interpreter.core import Assignment, Context, Core
+from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.frames import Assignment, Context
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import NOTHING, Kept, Value, tuple_of
@@ -125,4 +125,6 @@ class Displays(Core, ABC):
     def _eval_GeneratorExp(self, node: cst.GeneratorExp, state: State, context: Context) -> Value:
         # Python evaluates the first iterable when the generator expression is made, the rest when it runs.
         source = self.evaluate(node.for_in.iter, state, context)
-        return self.new(state, node, context, Obj(Kind.GENERATOR, fields={"source": source}, code=(node, context)))
+        return self.new(
+            state, node, context, Obj(Kind.GENERATOR, fields={"source": source}, code=(node, context))
+        )

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 import libcst as cst
-
 from loaderlint.linter.reading.slices import FunctionSlice
 
 

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
-from functools import cache
 
 import libcst as cst
-
-from loaderlint.linter.interpreter.core import CONTAINER_KINDS, Assignment, Context, Core
-from loaderlint.linter.interpreter.events import Site
-from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.core import Core
+from loaderlint.linter.interpreter.frames import Assignment, Context
+from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
     Atom,
-    Guard,
     Instance,
     Loan,
     Loc,
     Method,
     Named,
-    Owned,
     Ref,
     Text,
     Tuple,
     Value,
     is_text,
     loans,
-    made_conditional,
     ref,
     tuple_of,
 )
@@ -95,7 +89,9 @@ class Expressions(Core, ABC):
     def _eval_Attribute(self, node: cst.Attribute, state: State, context: Context) -> Value:
         found = self.member(node, state, context)
         # An attribute of a tensor that is not called is metadata, or a view that a contract names.
-        return frozenset(atom for atom in found if not (isinstance(atom, Method) and any(loans(atom.receiver))))
+        return frozenset(
+            atom for atom in found if not (isinstance(atom, Method) and any(loans(atom.receiver)))
+        )
 
     def member(self, node: cst.Attribute, state: State, context: Context) -> Value:
         """An attribute or bound method of a value."""
@@ -221,7 +217,9 @@ class Expressions(Core, ABC):
             value = self._combined(value, self.evaluate(right, state, context), node, state, context)
         return value
 
-    def _combined(self, left: Value, right: Value, node: cst.CSTNode, state: State, context: Context) -> Value:
+    def _combined(
+        self, left: Value, right: Value, node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
         """An operator's result: text, a list of both lists' items, or a fresh tensor."""
         if is_text(left | right) and not any(loans(left | right)):
             return TEXT
@@ -233,87 +231,6 @@ class Expressions(Core, ABC):
         # Views of keys and the like are compared by name; only tensors themselves are read.
         self.read(state, frozenset(loans(left | right)), node, context)
         return NOTHING
-
-    def _eval_BooleanOperation(self, node: cst.BooleanOperation, state: State, context: Context) -> Value:
-        rights: list[cst.BaseExpression] = []
-        left: cst.BaseExpression = node
-        sure = True
-        while isinstance(left, cst.BooleanOperation):
-            sure = sure and isinstance(left.operator, cst.And)
-            rights.append(left.right)
-            left = left.left
-        value = self.evaluate(left, state, context)
-        for right in reversed(rights):
-            if binds_a_name(right):
-                # Only one of the outcomes evaluates it.
-                skipped = state.copy()
-                value |= self.evaluate(right, state, context)
-                state.join(skipped)
-            else:
-                value |= self.evaluate(right, state, context)
-        return value if sure else _without_guards(value)
-
-    def _eval_UnaryOperation(self, node: cst.UnaryOperation, state: State, context: Context) -> Value:
-        value = self.evaluate(node.expression, state, context)
-        if not isinstance(node.operator, cst.Not):
-            self.read(state, value, node, context)
-        return NOTHING
-
-    def _eval_Comparison(self, node: cst.Comparison, state: State, context: Context) -> Value:
-        values = [self.evaluate(node.left, state, context)]
-        values += [self.evaluate(item.comparator, state, context) for item in node.comparisons]
-        identity = all(isinstance(item.operator, (cst.Is, cst.IsNot, cst.In, cst.NotIn)) for item in node.comparisons)
-        if not identity:
-            self.read(state, frozenset(loan for value in values for loan in loans(value)), node, context)
-        return NOTHING
-
-    def _eval_IfExp(self, node: cst.IfExp, state: State, context: Context) -> Value:
-        self.evaluate(node.test, state, context)
-        other = state.copy()
-        self.narrow(node.test, state, other, context)
-        choices = [self.evaluate(node.body, state, context), self.evaluate(node.orelse, other, context)]
-        state.join(other)
-        value = _without_guards(choices[0] | choices[1])
-        copies = any(isinstance(choice, cst.Call) for choice in (node.body, node.orelse))
-        if copies and all_or_none(choices) and self.looks_at_loans(node.test, state, context):
-            return made_conditional(value)
-        return value
-
-    def looks_at_loans(self, test: cst.BaseExpression, state: State, context: Context) -> bool:
-        """Whether a condition depends on a borrowed tensor itself, as one that asks for its memory does."""
-        todo: list[cst.CSTNode] = [test]
-        while todo:
-            node = todo.pop()
-            if isinstance(node, cst.Name) and any(loans(self.evaluate(node, state, context))):
-                return True
-            todo += node.children
-        return False
-
-    def narrow(self, test: cst.BaseExpression, passed: State, failed: State, context: Context) -> None:
-        """What a test for an ownership marker says about a tensor: without the marker it need not be lent."""
-        todo: list[tuple[cst.BaseExpression, bool, bool]] = [(test, True, True)]
-        while todo:
-            node, positive, certain = todo.pop()
-            if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-                todo.append((node.expression, not positive, certain))
-            elif isinstance(node, cst.BooleanOperation):
-                both = certain and isinstance(node.operator, cst.And)
-                todo += [(node.left, positive, both), (node.right, positive, both)]
-            elif _asks_for_a_marker(node):
-                unmarked = failed if positive else passed
-                for loan in loans(self.evaluate(node.args[0].value, unmarked, context)):
-                    _own(unmarked, loan.stream, loan.borrowed)
-            elif certain:
-                unmarked = passed if positive else failed
-                for atom in self._verdict(node, unmarked, context):
-                    if isinstance(atom, Guard):
-                        _own(unmarked, atom.stream, atom.borrowed)
-
-    def _verdict(self, node: cst.BaseExpression, state: State, context: Context) -> Value:
-        """The value of a part of a condition; calls are not made twice."""
-        if isinstance(node, cst.Name):
-            return self.evaluate(node, state, context)
-        return self._verdicts.get(node, NOTHING)
 
     def _eval_NamedExpr(self, node: cst.NamedExpr, state: State, context: Context) -> Value:
         value = self.evaluate(node.value, state, context)
@@ -328,7 +245,9 @@ class Expressions(Core, ABC):
     def _eval_Yield(self, node: cst.Yield, state: State, context: Context) -> Value:
         if isinstance(node.value, cst.From):
             value = self.evaluate(node.value.item, state, context)
-            self.iterate(state, value, node, context, lambda now, item: self._yielded(now, item, node, context), False)
+            self.iterate(
+                state, value, node, context, lambda now, item: self._yielded(now, item, node, context), False
+            )
         elif node.value is not None:
             self._yielded(state, self.evaluate(node.value, state, context), node, context)
         return NOTHING
@@ -350,49 +269,6 @@ class Expressions(Core, ABC):
 
 def _is_kind(atom: Atom, kind: Kind, state: State) -> bool:
     return isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind is kind
-
-
-@cache
-def binds_a_name(node: cst.CSTNode) -> bool:
-    """Whether an expression contains a walrus."""
-    todo = [node]
-    while todo:
-        inner = todo.pop()
-        if isinstance(inner, cst.NamedExpr):
-            return True
-        todo += inner.children
-    return False
-
-
-def all_or_none(choices: Sequence[Value]) -> bool:
-    """Whether some of the alternatives hold loans and others none."""
-    lent = [any(loans(choice)) for choice in choices]
-    return any(lent) and not all(lent)
-
-
-def _without_guards(value: Value) -> Value:
-    return frozenset(atom for atom in value if not isinstance(atom, Guard))
-
-
-def _asks_for_a_marker(node: cst.BaseExpression) -> bool:
-    """`getattr(tensor, MARK, False)` and `hasattr(tensor, MARK)`."""
-    return (
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Name)
-        and node.func.value in ("getattr", "hasattr")
-        and bool(node.args)
-        and isinstance(node.args[0].value, cst.Name)
-    )
-
-
-def _own(state: State, stream: Loc, borrowed: Site) -> None:
-    """The item that the stream lent last is, here, known not to be lent."""
-
-    def owned(atom: Atom) -> Atom:
-        is_it = isinstance(atom, Loan) and not atom.stale and (atom.stream, atom.borrowed) == (stream, borrowed)
-        return Owned() if is_it else atom
-
-    state.rewrite(owned)
 
 
 def _selected(atom: Tuple, node: cst.Subscript) -> Value:

@@ -24,6 +24,10 @@ class Kind(Enum):
     OBJECT = auto()  # anything with attributes: self, parameters, globals
 
 
+STREAM_KINDS = frozenset({Kind.STREAM, Kind.MAYBE_STREAM, Kind.LAZY, Kind.GENERATOR})
+CONTAINER_KINDS = frozenset({Kind.LIST, Kind.DICT, Kind.SET})
+
+
 @dataclass(frozen=True, slots=True)
 class Obj:
     """One object. Immutable: states share objects, a write replaces.

@@ -6,10 +6,11 @@ from abc import ABC
 from dataclasses import replace
 
 import libcst as cst
-
-from loaderlint.linter.interpreter.core import MAX_DEPTH, Argument, Context, Core, OnItem, iterated
+from loaderlint.linter.interpreter.core import MAX_DEPTH, Core
 from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.frames import Argument, Context, OnItem
 from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.leases import iterated
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
@@ -29,7 +30,13 @@ class Iteration(Core, ABC):
     """Runs a consumer over streams, containers, lazy iterators and generators."""
 
     def iterate(
-        self, state: State, value: Value, node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool = True
+        self,
+        state: State,
+        value: Value,
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool = True,
     ) -> None:
         """Iterate `value` to its end. Alternatives are run on copies and joined."""
         choices = sorted((atom for atom in value if isinstance(atom, Ref)), key=lambda atom: atom.loc)
@@ -105,7 +112,13 @@ class Iteration(Core, ABC):
     # Lazy iterators: `inputs` are what they iterate
 
     def _lazy_same(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         if inputs:
             self.iterate(state, inputs[0], node, context, on_item, pairs)
@@ -113,25 +126,53 @@ class Iteration(Core, ABC):
     _lazy_reversed = _lazy_same
 
     def _lazy_enumerate(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         self.iterate(state, inputs[0], node, context, lambda now, item: on_item(now, tuple_of(NOTHING, item)))
 
     def _lazy_chain(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         for value in inputs:
             self.iterate(state, value, node, context, on_item, pairs)
 
     def _lazy_flatten(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         self.iterate(
-            state, inputs[0], node, context, lambda now, inner: self.iterate(now, inner, node, context, on_item, pairs)
+            state,
+            inputs[0],
+            node,
+            context,
+            lambda now, inner: self.iterate(now, inner, node, context, on_item, pairs),
         )
 
     def _lazy_zip(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         """Each step takes one item of every input in turn: an input that shares a stream ends earlier leases."""
         slots = [f"%zip{self.number(('zip', node, place))}" for place in range(len(inputs))]
@@ -151,7 +192,13 @@ class Iteration(Core, ABC):
             self.iterate(state, inputs[0], node, context, on_first)
 
     def _lazy_map(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         def apply(now: State, item: Value) -> None:
             on_item(now, self.call(inputs[0], [Argument(item, node)], node, now, context))
@@ -160,7 +207,13 @@ class Iteration(Core, ABC):
             self.iterate(state, inputs[1], node, context, apply, pairs=False)
 
     def _lazy_starmap(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         def apply(now: State, item: Value) -> None:
             spread = [Argument(part, node) for atom in item if isinstance(atom, Tuple) for part in atom.items]
@@ -170,7 +223,13 @@ class Iteration(Core, ABC):
             self.iterate(state, inputs[1], node, context, apply, pairs=False)
 
     def _lazy_filter(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         def test(now: State, item: Value) -> None:
             self.call(inputs[0], [Argument(item, node)], node, now, context)
@@ -180,14 +239,26 @@ class Iteration(Core, ABC):
             self.iterate(state, inputs[1], node, context, test, pairs)
 
     def _lazy_groupby(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         """Groups share the stream with `groupby` itself: iterating one moves the stream on."""
         self.fixpoint(state, lambda now: on_item(now, tuple_of(TEXT, inputs[0])))
         self.advance_all(state, inputs[0], Site(context.unit, node))
 
     def _lazy_items(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         def once(now: State) -> None:
             for _, obj in now.objects(inputs[0]):
@@ -196,7 +267,13 @@ class Iteration(Core, ABC):
         self.fixpoint(state, once)
 
     def _lazy_values(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         def once(now: State) -> None:
             for _, obj in now.objects(inputs[0]):
@@ -205,11 +282,15 @@ class Iteration(Core, ABC):
         self.fixpoint(state, once)
 
     def _lazy_keys(
-        self, state: State, inputs: list[Value], node: cst.CSTNode, context: Context, on_item: OnItem, pairs: bool
+        self,
+        state: State,
+        inputs: list[Value],
+        node: cst.CSTNode,
+        context: Context,
+        on_item: OnItem,
+        pairs: bool,
     ) -> None:
         self.fixpoint(state, lambda now: on_item(now, TEXT))
-
-    # Generators
 
     def run_generator(
         self, state: State, loc: Loc, node: cst.CSTNode, context: Context, on_item: OnItem
@@ -222,7 +303,9 @@ class Iteration(Core, ABC):
         if isinstance(code, cst.GeneratorExp):
             self._run_generator_expression(state, code, obj.fields["source"], made_in, on_item)
             return
-        inner = replace(made_in, caller=context, call=node, on_yield=on_item, breaks=[], continues=[], returns=[])
+        inner = replace(
+            made_in, caller=context, call=node, on_yield=on_item, breaks=[], continues=[], returns=[]
+        )
         self.execute(code.body.body, state, inner)
         for way in inner.returns:
             state.join(way.state)
@@ -276,5 +359,3 @@ def _direct_items(value: Value) -> Value:
         elif isinstance(atom, Tuple):
             found.update(*atom.items)
     return frozenset(found)  # type: ignore[arg-type]
-
-

@@ -6,12 +6,23 @@ from abc import ABC
 from collections.abc import Sequence
 
 import libcst as cst
-
-from loaderlint.linter.interpreter.core import CONTAINER_KINDS, Assignment, Context, Core, Returned
+from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
-from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
+from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.state import State
-from loaderlint.linter.interpreter.values import NOTHING, TEXT, Kept, Loan, Named, Ref, Text, Tuple, Value, is_text
+from loaderlint.linter.interpreter.values import (
+    NOTHING,
+    TEXT,
+    Kept,
+    Loan,
+    Named,
+    Ref,
+    Text,
+    Tuple,
+    Value,
+    is_text,
+)
 
 
 class Statements(Core, ABC):
@@ -33,7 +44,9 @@ class Statements(Core, ABC):
     def _run_SimpleStatementLine(self, node: cst.SimpleStatementLine, state: State, context: Context) -> None:
         self.execute(node.body, state, context)
 
-    def _run_SimpleStatementSuite(self, node: cst.SimpleStatementSuite, state: State, context: Context) -> None:
+    def _run_SimpleStatementSuite(
+        self, node: cst.SimpleStatementSuite, state: State, context: Context
+    ) -> None:
         self.execute(node.body, state, context)
 
     def _block(self, node: cst.BaseSuite, state: State, context: Context) -> None:
@@ -83,7 +96,11 @@ class Statements(Core, ABC):
         self.evaluate(node.test, state, context)
 
     def _run_Del(self, node: cst.Del, state: State, context: Context) -> None:
-        targets = [item.value for item in node.target.elements] if isinstance(node.target, cst.Tuple) else [node.target]
+        targets = (
+            [item.value for item in node.target.elements]
+            if isinstance(node.target, cst.Tuple)
+            else [node.target]
+        )
         for target in targets:
             if isinstance(target, cst.Name):
                 state.frames[context.frame].pop(target.value, None)
@@ -222,7 +239,9 @@ class Statements(Core, ABC):
 
     # Where values are put
 
-    def assign(self, target: cst.CSTNode, value: Value, state: State, context: Context, site: Assignment) -> None:
+    def assign(
+        self, target: cst.CSTNode, value: Value, state: State, context: Context, site: Assignment
+    ) -> None:
         """Bind a name, unpack, or store into an attribute or a slot."""
         if isinstance(target, cst.Name):
             self._assign_name(target, value, state, context, site)
@@ -233,14 +252,18 @@ class Statements(Core, ABC):
         elif isinstance(target, cst.Subscript):
             self._assign_slot(target, value, state, context, site)
 
-    def _assign_name(self, target: cst.Name, value: Value, state: State, context: Context, site: Assignment) -> None:
+    def _assign_name(
+        self, target: cst.Name, value: Value, state: State, context: Context, site: Assignment
+    ) -> None:
         name = target.value
         kind = Holder.OBJECT if name in context.globals else Holder.VARIABLE
         held = self.keep(value, Kept(Site(context.unit, site.node), kind, target, site.value))
         known = state.frames[context.frame].get(name, NOTHING)
         if isinstance(site.node, (cst.Assign, cst.AnnAssign)) and known & value:
             # `head = head if late else other`: what the name has kept before, it keeps from there on.
-            held = (known & value) | self.keep(value - known, Kept(Site(context.unit, site.node), kind, target, site.value))
+            held = (known & value) | self.keep(
+                value - known, Kept(Site(context.unit, site.node), kind, target, site.value)
+            )
         if name in context.globals:
             loc = self.global_object(state, context.index)
             fields = {**state.heap[loc].fields, name: held}
@@ -260,9 +283,15 @@ class Statements(Core, ABC):
             value = self.materialized(value, site.node, site.value, state, context)
         count = len(target.elements)
         written = [element.value for element in target.elements]
-        if site.value is not target and isinstance(site.value, cst.Tuple) and len(site.value.elements) == count:
+        if (
+            site.value is not target
+            and isinstance(site.value, cst.Tuple)
+            and len(site.value.elements) == count
+        ):
             written = [element.value for element in site.value.elements]
-        starred = next((i for i, item in enumerate(target.elements) if isinstance(item, cst.StarredElement)), count)
+        starred = next(
+            (i for i, item in enumerate(target.elements) if isinstance(item, cst.StarredElement)), count
+        )
         for place, element in enumerate(target.elements):
             if place == starred:
                 parts = self._component(value, starred, count, state, rest=True)
@@ -281,7 +310,11 @@ class Statements(Core, ABC):
         for atom in value:
             if isinstance(atom, Tuple):
                 after = count - 1 - place
-                items = atom.items[place : len(atom.items) - after] if rest else atom.items[place : place + 1 or None]
+                items = (
+                    atom.items[place : len(atom.items) - after]
+                    if rest
+                    else atom.items[place : place + 1 or None]
+                )
                 found.update(*items)
             elif isinstance(atom, (Loan, Text)):
                 found.add(atom)
@@ -319,7 +352,11 @@ class Statements(Core, ABC):
                 kept = Kept(Site(context.unit, site.node), kind, target.value, site.value)
                 self.keep_inside(state, value, kept)
                 held = self.keep(value, kept)
-                state.update(loc, items=state.heap[loc].items | held, keys=obj.keys | (TEXT if is_text(key) else NOTHING))
+                state.update(
+                    loc,
+                    items=state.heap[loc].items | held,
+                    keys=obj.keys | (TEXT if is_text(key) else NOTHING),
+                )
                 stored = True
         if not stored:
             # A slot of a tensor: the data is copied into it.

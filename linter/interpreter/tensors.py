@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import cache
 
 import libcst as cst
-
 from loaderlint.linter.contracts import Producer
 from loaderlint.linter.interpreter.containers import receiver_node
-from loaderlint.linter.interpreter.core import CONTAINER_KINDS, Argument, Context, Core
+from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
-from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.frames import Argument, Context
+from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
@@ -151,7 +151,12 @@ class Libraries(Core, ABC):
         if effect == "consume":
             for item in arguments:
                 self.iterate(
-                    state, item.value, node, context, lambda now, one: self.read(now, one, node, context), False
+                    state,
+                    item.value,
+                    node,
+                    context,
+                    lambda now, one: self.read(now, one, node, context),
+                    False,
                 )
             return NOTHING
         if effect == "tee" and arguments:
@@ -208,9 +213,7 @@ class Libraries(Core, ABC):
         self.new(state, node, context, Obj(Kind.OBJECT, held, escapes=True), "keeper")
         return NOTHING
 
-    def _tee(
-        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
-    ) -> Value:
+    def _tee(self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context) -> Value:
         """Several iterators over one stream: all but the first are served from a hidden buffer."""
         made = self.new(state, node, context, Obj(Kind.LIST))
         (loc,) = state.refs(made)
@@ -241,7 +244,9 @@ class Libraries(Core, ABC):
 
     # Other threads
 
-    def submit(self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context) -> Value:
+    def submit(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
         """Hand arguments to another thread: it may read them at any time until it is awaited."""
         held: Value = NOTHING
         for item in arguments:
@@ -312,7 +317,10 @@ class Libraries(Core, ABC):
 
     def joins_at_exit(self, value: Value) -> bool:
         """Whether leaving a `with` over `value` waits for what was submitted."""
-        return any(isinstance(atom, Instance) and self.contracts.classes.get(atom.cls) == "executor" for atom in value)
+        return any(
+            isinstance(atom, Instance) and self.contracts.classes.get(atom.cls) == "executor"
+            for atom in value
+        )
 
     def await_futures(self, value: Value, state: State) -> Value:
         """Wait: the futures that can be reached are done with what they were given."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 import libcst as cst
-
 from loaderlint.linter.interpreter.events import Holder, Site
 
 MAX_TUPLE_DEPTH = 4

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import libcst as cst
-
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.reading.slices import FunctionSlice
 

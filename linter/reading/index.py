@@ -157,8 +157,7 @@ class FileIndex:
         if not any(name in line for name in names for line in lines):
             return False
         return any(
-            isinstance(node, ast.Call) and _called_name(node) in names
-            for node in ast.walk(function.node)
+            isinstance(node, ast.Call) and _called_name(node) in names for node in ast.walk(function.node)
         )
 
     @cached_property

@@ -122,6 +122,4 @@ def _mentions(source: ast.expr, name: str) -> bool:
 def _is_mapping_use(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr in _MAPPING_METHODS and isinstance(node.value, ast.Name) and node.value.id == name
-    return (
-        isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name
-    )
+    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name

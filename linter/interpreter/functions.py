@@ -1,0 +1,229 @@
+"""Functions that are known: nested ones, those of the project, and weight loaders that a parameter is given."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import libcst as cst
+from loaderlint.linter.interpreter.conditions import all_or_none
+from loaderlint.linter.interpreter.core import MAX_CALLS, MAX_DEPTH, Core
+from loaderlint.linter.interpreter.events import Site
+from loaderlint.linter.interpreter.frames import Argument, Context
+from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.state import State
+from loaderlint.linter.interpreter.values import (
+    NOTHING,
+    TEXT,
+    Guard,
+    Loan,
+    Loc,
+    Ref,
+    Tuple,
+    Value,
+    loans,
+    made_conditional,
+)
+from loaderlint.linter.reading.index import Function
+
+
+class Functions(Core, ABC):
+    """Runs the bodies of functions, where they are called, with what they capture."""
+
+    def run_as_loader(self, loader: Value, node: cst.CSTNode, state: State, context: Context) -> None:
+        """A parameter gets `loader`: from here on it is called with one tensor after the other, each lent to it."""
+        functions = frozenset(Ref(loc) for loc, obj in state.objects(loader) if obj.kind is Kind.FUNCTION)
+        stream, site = Loc(self.number(("lent to", node))), Site(context.unit, node)
+        lent = Argument(frozenset({Loan(stream, site)}), node)  # type: ignore[arg-type]
+
+        def once(now: State) -> None:
+            self.call(functions, [Argument(NOTHING, node), lent], node, now, context)  # type: ignore[arg-type]
+            self.advance(now, stream, site)
+
+        if functions:
+            self.fixpoint(state, once)
+
+    def function_value(self, node: cst.CSTNode, state: State, context: Context) -> Value:
+        """A nested function or lambda; its default values are evaluated now."""
+        fields = {
+            parameter.name.value: self.evaluate(parameter.default, state, context)
+            for parameter in _parameters(node)
+            if parameter.default is not None
+        }
+        return self.new(state, node, context, Obj(Kind.FUNCTION, fields=fields, code=(node, context)))
+
+    def project_function(self, function: Function, state: State) -> Value:
+        """A function or method of the project; it captures nothing."""
+        loc = Loc(self.number(("function", function)))
+        if loc not in state.heap:
+            unit = function.index.slice(function)
+            prefix = function.qualname.rpartition(".")[0]
+            outside = Context(
+                self.number("no frame"), function.index, function.owner, unit, unit.module, prefix
+            )
+            self.parents.setdefault(outside.frame, None)
+            state.heap[loc] = Obj(Kind.FUNCTION, code=(unit.function, outside))
+        return frozenset({Ref(loc)})
+
+    def _run_function(
+        self, loc: Loc, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        obj = state.heap[loc]
+        code, made_in = obj.code  # type: ignore[misc]
+        if context.runs(code):
+            # A recursion adds nothing to what its first round does.
+            return NOTHING
+        self._calls += 1
+        if context.depth() >= MAX_DEPTH or self._calls > MAX_CALLS:
+            return self._unknown(arguments, node, state, context)
+        frame = self.number(("call", node, code, context.frame))
+        self.parents[frame] = made_in.frame
+        state.frames[frame] = self._bound(code, obj.fields, arguments, node, state, context)
+        inner = Context(
+            frame, made_in.index, made_in.owner, made_in.unit, code, _qualname(code, made_in), context, node
+        )
+        inner.lent = _lent(state, frame)
+        self.executed.add((inner.index, inner.qualname))
+        if isinstance(code, cst.Lambda):
+            return self.evaluate(code.body, state, inner)
+        if _is_generator(code):
+            return self.new(state, node, context, Obj(Kind.GENERATOR, code=(code, inner)), "generator")
+        self.execute(code.body.body, state, inner)
+        results = self._returned(state, inner)
+        if not _makes_closures(code):
+            state.frames.pop(frame, None)
+        return results
+
+    def _returned(self, state: State, inner: Context) -> Value:
+        """What a function returned, and what its result says about an ownership marker of its arguments."""
+        results = frozenset().union(*(way.value for way in inner.returns))
+        choices = [way.value for way in inner.returns if not _is_literal(way.node)]
+        if all_or_none(choices) and self._copies_by_looking(inner):
+            results = made_conditional(results) | frozenset(
+                atom for atom in results if not isinstance(atom, Loan)
+            )
+        guards = self._guards(inner)
+        for way in inner.returns:
+            state.join(way.state)
+        return results | guards
+
+    def _copies_by_looking(self, inner: Context) -> bool:
+        """Whether the function decides by the tensor itself whether it is copied."""
+        tests = (node.test for node in own_nodes(inner.function) if isinstance(node, cst.If))
+        lent = next((way.state for way in inner.returns if any(loans(way.value))), None)
+        return lent is not None and any(self.looks_at_loans(test, lent, inner) for test in tests)
+
+    def _guards(self, inner: Context) -> Value:
+        """The items that carry no marker on every way that does not return a literal false."""
+        ways = [way for way in inner.returns if not _is_false(way.node)]
+        if not ways or any(any(loans(way.value)) for way in ways):
+            return NOTHING
+        unmarked = inner.lent
+        for way in ways:
+            passed = way.state.copy()
+            self.narrow(way.node, passed, way.state.copy(), inner)
+            unmarked -= _lent(passed, inner.frame)
+        return unmarked
+
+    def _bound(
+        self,
+        code: cst.CSTNode,
+        defaults: dict[str, Value],
+        arguments: Sequence[Argument],
+        node: cst.CSTNode,
+        state: State,
+        context: Context,
+    ) -> dict[str, Value]:
+        """The parameters' values. Starred arguments fill what is left; `*args` and `**kwargs` become containers."""
+        bound = dict(defaults)
+        names = [parameter.name.value for parameter in _parameters(code)]
+        in_order = len(names) - len(code.params.kwonly_params)
+        positional = [item.value for item in arguments if not item.keyword and not item.star]
+        bound.update(zip(names[:in_order], positional, strict=False))
+        bound.update({item.keyword: item.value for item in arguments if item.keyword})
+        spread = [self._spread(item.value, state) for item in arguments if item.star]
+        rest = frozenset().union(*spread)
+        for name in names[len(positional) :] if rest else ():
+            bound.setdefault(name, rest)
+        extra = frozenset().union(*positional[in_order:], rest)
+        named = frozenset().union(
+            *(item.value for item in arguments if item.keyword not in names and item.keyword)
+        )
+        params = code.params
+        if isinstance(params.star_arg, cst.Param):
+            bound[params.star_arg.name.value] = self.new(
+                state, params.star_arg, context, Obj(Kind.LIST, extra)
+            )
+        if params.star_kwarg is not None:
+            kwargs = Obj(Kind.DICT, named | rest, TEXT)
+            bound[params.star_kwarg.name.value] = self.new(state, params.star_kwarg, context, kwargs)
+        return bound
+
+    def _spread(self, value: Value, state: State) -> Value:
+        found: set[object] = set()
+        for atom in value:
+            if isinstance(atom, Tuple):
+                found.update(*atom.items)
+            elif isinstance(atom, Ref) and atom.loc in state.heap:
+                found |= state.heap[atom.loc].items
+        return frozenset(found)  # type: ignore[arg-type]
+
+
+def _lent(state: State, frame: int) -> frozenset[Guard]:
+    """The items that variables of a frame still hold as lent."""
+    held = state.frames.get(frame, {}).values()
+    return frozenset(
+        Guard(loan.stream, loan.borrowed) for value in held for loan in loans(value) if not loan.stale
+    )
+
+
+def _is_literal(node: cst.CSTNode) -> bool:
+    return (
+        isinstance(node, (cst.Return, cst.BaseNumber, cst.BaseString))
+        or _is_false(node)
+        or is_name(node, "True")
+    )
+
+
+def _is_false(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Return) or is_name(node, "False") or is_name(node, "None")
+
+
+def is_name(node: cst.CSTNode, name: str) -> bool:
+    """Whether `node` is that plain name."""
+    return isinstance(node, cst.Name) and node.value == name
+
+
+def _qualname(code: cst.CSTNode, made_in: Context) -> str:
+    name = code.name.value if isinstance(code, cst.FunctionDef) else "<lambda>"
+    return f"{made_in.qualname}.{name}" if made_in.qualname else name
+
+
+def _parameters(node: cst.CSTNode) -> list[cst.Param]:
+    """The parameters that arguments are matched with, in order, keyword-only ones last."""
+    params = node.params
+    return [*params.posonly_params, *params.params, *params.kwonly_params]
+
+
+@cache
+def _is_generator(function: cst.FunctionDef) -> bool:
+    """Whether the function's own body yields."""
+    return any(isinstance(node, cst.Yield) for node in own_nodes(function))
+
+
+@cache
+def _makes_closures(function: cst.FunctionDef) -> bool:
+    """Whether something may still refer to the function's frame when it has returned."""
+    kinds = (cst.FunctionDef, cst.Lambda, cst.GeneratorExp)
+    return any(isinstance(node, kinds) for node in own_nodes(function))
+
+
+def own_nodes(function: cst.FunctionDef) -> Iterator[cst.CSTNode]:
+    """The nodes of a function's body, those of functions inside it left out."""
+    todo: list[cst.CSTNode] = list(function.body.body)
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+            todo.extend(node.children)

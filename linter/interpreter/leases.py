@@ -1,0 +1,197 @@
+"""The facts that everything rests on: a tensor is kept, its stream advances, its data is read."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Hashable, Iterable
+
+import libcst as cst
+from loaderlint.linter.interpreter.events import Holder, Retention, Site
+from loaderlint.linter.interpreter.frames import Context
+from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind
+from loaderlint.linter.interpreter.state import State
+from loaderlint.linter.interpreter.values import (
+    Atom,
+    Guard,
+    Kept,
+    Loan,
+    Loc,
+    Owned,
+    Ref,
+    Tuple,
+    Value,
+    rewrite,
+)
+
+
+class Leases(ABC):
+    """Keeps the books of one analysis: leases, and the retentions that were found."""
+
+    def __init__(self) -> None:
+        self.retentions: dict[Hashable, Retention] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._advanced: dict[Loan, Site] = {}
+
+    def number(self, key: Hashable) -> int:
+        """A small number for `key`, the same for each asking, in the order of first asking."""
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def loc(self, node: cst.CSTNode, context: Context, role: str = "") -> Loc:
+        """The allocation site of what `node` makes in this frame; `role` tells several of one node apart."""
+        return Loc(self.number((node, context.frame, role)))
+
+    def keep(self, value: Value, kept: Kept) -> Value:
+        """`value` after it was put into a holder: its fresh loans are now held by it.
+
+        Of a kept pair `(name, tensor)`, each part's loans remember the part that they came from.
+        """
+        display = kept.tensor
+        if isinstance(display, cst.Tuple) and len(value) == 1:
+            (atom,) = value
+            if isinstance(atom, Tuple) and len(atom.items) == len(display.elements):
+                parts = zip(atom.items, display.elements, strict=True)
+                items = (self.keep(item, kept._replace(tensor=part.value)) for item, part in parts)
+                return frozenset({Tuple(tuple(items))})
+
+        def held(atom: Atom) -> Atom:
+            if not isinstance(atom, Loan) or atom.stale:
+                return atom
+            # What a `partial` has captured stays captured, wherever the `partial` itself is put.
+            captured = atom.kept is not None and atom.kept.kind is Holder.CAPTURED
+            return atom if captured else atom._replace(kept=kept)
+
+        return rewrite(value, held)
+
+    def keep_inside(self, state: State, value: Value, kept: Kept) -> None:
+        """A container was put into a holder: what it holds that nothing else has kept is held by that holder."""
+
+        def held(atom: Atom) -> Atom:
+            free = isinstance(atom, Loan) and not atom.stale and atom.kept is None
+            return atom._replace(kept=kept) if free else atom
+
+        for atom in list(state.reachable([value], within_call=True)):
+            if (
+                isinstance(atom, Ref)
+                and atom.loc in state.heap
+                and state.heap[atom.loc].kind in CONTAINER_KINDS
+            ):
+                state.heap[atom.loc] = state.heap[atom.loc].mapped(lambda inner: rewrite(inner, held))
+
+    def advance(self, state: State, stream: Loc, site: Site) -> None:
+        """The stream moves on: every loan of it, wherever it is held, is stale from here."""
+
+        def aged(atom: Atom) -> Atom:
+            if isinstance(atom, Guard) and atom.stream == stream:
+                return Owned()
+            if not isinstance(atom, Loan) or atom.stale or atom.stream != stream:
+                return atom
+            stale = atom._replace(stale=True)
+            self._advanced.setdefault(stale._replace(conditional=False), site)
+            return stale
+
+        state.rewrite(aged)
+        for loc in sorted(state.pending):
+            self._report_all(
+                state.reachable([state.heap[loc].items]),
+                lambda loan: (loan.kept.site, "a worker may read it only now"),
+            )
+
+    def advance_all(self, state: State, value: Value, site: Site) -> None:
+        """Every stream that `value` is, or is made from, moves on."""
+        for atom in list(state.reachable([value])):
+            if isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind is Kind.STREAM:
+                self.advance(state, atom.loc, site)
+
+    def read(
+        self,
+        state: State,
+        value: Value,
+        node: cst.CSTNode,
+        context: Context,
+        note: str = "read here",
+        assumptions: tuple[str, ...] = (),
+    ) -> None:
+        """The data of everything in `value` is read at `node`; stale loans become retentions."""
+        if value and not state.dead:
+            self._report_all(
+                state.reachable([value], within_call=True),
+                lambda loan: self._visible(node, context, loan, note),
+                assumptions,
+            )
+
+    def outlive(self, value: Value, state: State) -> None:
+        """What `value` refers to stays after the call: a function that is called later has captured it."""
+        for loc, obj in state.objects(value):
+            if obj.kind in CONTAINER_KINDS:
+                state.update(loc, escapes=True)
+
+    def escape(self, state: State) -> None:
+        """The analysed call ended: what outlives it is read later."""
+        outliving = [value for obj in state.heap.values() if obj.escapes for value in obj.values()]
+        self._report_all(
+            state.reachable(outliving),
+            lambda loan: (loan.kept.site, "outlives this call, so it is read later"),
+        )
+
+    def _report_all(
+        self,
+        atoms: Iterable[Atom],
+        read: Callable[[Loan], tuple[Site, str]],
+        assumptions: tuple[str, ...] = (),
+    ) -> None:
+        """Report the stale loans among `atoms` that some holder kept, each holder's place once."""
+        stale = {
+            atom
+            for atom in atoms
+            if isinstance(atom, Loan)
+            and atom.stale
+            and atom.kept is not None
+            and (atom.kept.site.node, atom.conditional) not in self.retentions
+        }
+        for loan in sorted(stale, key=_order) if len(stale) > 1 else stale:
+            self._report(loan, *read(loan), assumptions)
+
+    def _visible(self, node: cst.CSTNode, context: Context, loan: Loan, note: str) -> tuple[Site, str]:
+        """The read as seen from the function that kept the tensor: its own statement, or the call made there."""
+        here, seen = context, node
+        while here is not None:
+            if here.unit is loan.kept.site.unit:
+                return Site(here.unit, seen), note if here is context else "read here, inside this call"
+            seen, here = here.call or seen, here.caller
+        return Site(context.unit, node), note
+
+    def _report(self, loan: Loan, read: Site, note: str, assumptions: tuple[str, ...]) -> None:
+        kept = loan.kept
+        key = (kept.site.node, loan.conditional)
+        if key in self.retentions:
+            return
+        unit = kept.site.unit
+        self.retentions[key] = Retention(
+            holder_kind=kept.kind,
+            holder=unit.text(kept.holder),
+            tensor=unit.text(kept.tensor),
+            stream=unit.text(iterated(loan.borrowed.node)) if loan.borrowed.unit is unit else "",
+            borrowed=loan.borrowed,
+            kept=kept.site,
+            advanced=self._advanced[loan._replace(conditional=False)],
+            read=read,
+            read_note=note,
+            conditional=loan.conditional,
+            assumptions=assumptions,
+        )
+
+
+def _order(loan: Loan) -> tuple[object, ...]:
+    """The order of the places that keep, so that reports do not depend on hashing."""
+    kept = loan.kept
+    parts = (kept.site.unit.range(node) for node in (kept.holder, kept.tensor))
+    return (_place(kept.site), _place(loan.borrowed), *parts)
+
+
+def _place(site: Site) -> tuple[object, ...]:
+    return (site.unit.path, *site.unit.range(site.node))
+
+
+def iterated(node: cst.CSTNode) -> cst.CSTNode:
+    """What is iterated at a place that borrows: the loop's iterable, or the call itself."""
+    return node.iter if isinstance(node, (cst.For, cst.CompFor)) else node
