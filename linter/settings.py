@@ -73,7 +73,7 @@ class Settings:
         if producer in self.owning:
             return name + flag if flag else ""
         if not producer.lends_below:
-            return name
+            return f"{name} unless {producer.lends_if_false}=True" if flag else name
         pin = self.pins.get(producer.package)
         admits = f" ({pin})" if pin else ""
         return f"{name} < {producer.lends_below}{admits}" + (f" or{flag}" if flag else "")

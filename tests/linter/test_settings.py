@@ -1,4 +1,4 @@
-"""[tool.loaderlint] of pyproject.toml, in real runs: wrong settings, `assume`, and the versions that are admitted."""
+"""[tool.loaderlint] of pyproject.toml, in real runs: wrong entries, `assume`, the admitted versions."""
 
 from __future__ import annotations
 
@@ -11,41 +11,45 @@ from conftest import LOADER, Run
 
 from loaderlint.linter.settings import Assume, Settings, SettingsError, load_settings
 
+CONTRACTS = "[tool.loaderlint.contracts]\n"
+PRODUCER = "[[tool.loaderlint.contracts.producer]]\n"
+
+
+def contracts(table: str, entry: str) -> str:
+    return f"[tool.loaderlint.contracts.{table}]\n{entry}\n"
+
+
+# The settings, the wrong one's line, and what is said of it.
 WRONG = [
     ("[tool.loaderlint]\nasume = 'owned'\n", 2, ["`asume`", "assume, contracts"]),
     ("[tool.loaderlint]\nassume = 'borrowed'\n", 2, ["'borrowed'", "lent, owned"]),
     ("[tool.loaderlint]\nassume = ['owned']\n", 2, ["`assume`", "lent, owned"]),
     ("[tool]\nloaderlint = 3\n", 2, ["[tool.loaderlint] has to be a table"]),
     ("[tool.loaderlint]\ncontracts = 3\n", 2, ["`contracts` has to be a table"]),
-    ("[tool.loaderlint.contracts]\nfunctions = 3\n", 2, ["`functions` has to be a table"]),
-    ("[tool.loaderlint.contracts.function]\nkeep = []\n", 1, ["unknown table `function`", "functions, lazy"]),
-    ("[tool.loaderlint.contracts.functions]\nkeeps = ['a.b']\n", 2, ["unknown key `keeps`", "consume, copy"]),
-    ("[tool.loaderlint.contracts.functions]\nkeep = 'a.b'\n", 2, ["`functions.keep` has to be a list of names"]),
-    ("[tool.loaderlint.contracts.methods]\nkeep = [\n  'a',\n  3,\n]\n", 2, ["`methods.keep`", "list of names"]),
-    ("[tool.loaderlint.contracts.lazy]\n'a.b' = 'sam'\n", 2, ["`lazy.a.b` has to be one of: chain, enumerate"]),
-    ("[tool.loaderlint.contracts.lazy]\n'a.b' = ['same']\n", 2, ["`lazy.a.b` has to be one of"]),
-    ("[tool.loaderlint.contracts.copy_if_true]\nown = true\n", 2, ["`copy_if_true.own`", "a keyword's name"]),
-    ("[tool.loaderlint.contracts.weight_loader]\nparams = ['p']\n", 2, ["`params`", "attributes, parameters"]),
-    ("[tool.loaderlint.contracts]\nproducer = 'a.b'\n", 2, ["list of tables: [[producer]]"]),
-    ("[[tool.loaderlint.contracts.producer]]\nlabel = 'x'\nleese = 'y'\n", 3, ["unknown key `leese`", "lease, calls"]),
-    ("[[tool.loaderlint.contracts.producer]]\ncalls = 'a.b'\n", 2, ["`calls` has to be a list of texts"]),
-    ("[[tool.loaderlint.contracts.producer]]\ncalls = [3]\n", 2, ["`calls` has to be a list of texts"]),
-    ("[[tool.loaderlint.contracts.producer]]\ncalls = ['a.b']\npackage = 3\n", 3, ["`package` has to be a text"]),
-    ("[[tool.loaderlint.contracts.producer]]\npackage = 'a'\n", 1, ["needs `calls`"]),
-    ("[[tool.loaderlint.contracts.producer]]\ncalls = ['a.b']\nlease = 'long'\n", 3, ["`lease`", "until-advance"]),
+    (f"{CONTRACTS}functions = 3\n", 2, ["`functions` has to be a table"]),
+    (contracts("function", "keep = []"), 1, ["unknown table `function`", "functions, lazy"]),
+    (contracts("functions", "keeps = ['a.b']"), 2, ["unknown key `keeps`", "consume, copy"]),
+    (contracts("functions", "keep = 'a.b'"), 2, ["`functions.keep` has to be a list of names"]),
+    (contracts("methods", "keep = [\n  'a',\n  3,\n]"), 2, ["`methods.keep`", "list of names"]),
+    (contracts("lazy", "'a.b' = 'sam'"), 2, ["`lazy.a.b` has to be one of: chain, enumerate"]),
+    (contracts("lazy", "'a.b' = ['same']"), 2, ["`lazy.a.b` has to be one of"]),
+    (contracts("copy_if_true", "own = true"), 2, ["`copy_if_true.own`", "a keyword's name"]),
+    (contracts("weight_loader", "params = ['p']"), 2, ["`params`", "attributes, parameters"]),
+    (f"{CONTRACTS}producer = 'a.b'\n", 2, ["list of tables: [[producer]]"]),
+    (f"{PRODUCER}label = 'x'\nleese = 'y'\n", 3, ["unknown key `leese`", "lease, calls"]),
+    (f"{PRODUCER}calls = 'a.b'\n", 2, ["`calls` has to be a list of texts"]),
+    (f"{PRODUCER}calls = [3]\n", 2, ["`calls` has to be a list of texts"]),
+    (f"{PRODUCER}calls = ['a.b']\npackage = 3\n", 3, ["`package` has to be a text"]),
+    (f"{PRODUCER}package = 'a'\n", 1, ["needs `calls`"]),
+    (f"{PRODUCER}calls = ['a.b']\nlease = 'long'\n", 3, ["`lease`", "until-advance"]),
+    (f"{PRODUCER}calls = ['a.b']\nlends_if_true = 'x'\nlends_if_false = 'y'\n", 3, ["only one of"]),
     (
-        "[[tool.loaderlint.contracts.producer]]\ncalls = ['a.b']\nlends_if_true = 'x'\nlends_if_false = 'y'\n",
-        3,
-        ["only one of"],
-    ),
-    (
-        "[[tool.loaderlint.contracts.producer]]\ncalls = ['a.b']\npackage = 'a'\nlends_below = '2'\n",
+        f"{PRODUCER}calls = ['a.b']\npackage = 'a'\nlends_below = '2'\n",
         4,
         ["`lends_below` goes with `lending_versions`"],
     ),
     (
-        "[[tool.loaderlint.contracts.producer]]\n"
-        "calls = ['a.b']\npackage = 'a'\nlending_versions = ['one']\nlends_below = '2'\n",
+        f"{PRODUCER}calls = ['a.b']\npackage = 'a'\nlending_versions = ['one']\nlends_below = '2'\n",
         4,
         ["`one` in `lending_versions` is no version"],
     ),
@@ -57,8 +61,8 @@ def test_a_wrong_setting_is_shown_with_its_place_and_what_is_allowed(
     tmp_path: Path, text: str, line: int, said: list[str]
 ) -> None:
     # What stands before it must not be taken for its place.
-    before = "# asume, keeps = 'a.b'\n[project]\nname = 'x'\ndescription = 'assume contracts calls'\n[other.functions]\n"
-    before += "keep = 3\nassume = 1\n"
+    before = "# asume, keeps = 'a.b'\n[project]\nname = 'x'\ndescription = 'assume contracts calls'\n"
+    before += "[other.functions]\nkeep = 3\nassume = 1\n"
     (tmp_path / "pyproject.toml").write_text(before + text)
     with pytest.raises(SettingsError) as caught:
         load_settings(tmp_path)
@@ -68,8 +72,8 @@ def test_a_wrong_setting_is_shown_with_its_place_and_what_is_allowed(
 
 
 def test_the_wrong_one_of_several_producers_is_shown(tmp_path: Path) -> None:
-    good = "[[tool.loaderlint.contracts.producer]]\ncalls = ['a.b']\n"
-    (tmp_path / "pyproject.toml").write_text(f"{good}{good}[[tool.loaderlint.contracts.producer]]\ncalls = 1\n{good}")
+    good = f"{PRODUCER}calls = ['a.b']\n"
+    (tmp_path / "pyproject.toml").write_text(f"{good}{good}{PRODUCER}calls = 1\n{good}")
     with pytest.raises(SettingsError) as caught:
         load_settings(tmp_path)
     assert caught.value.line == 6
@@ -234,7 +238,7 @@ def test_the_versions_that_the_project_admits_decide(
         assert done.stdout.startswith("load.py:8:13 LDR104")
 
 
-def test_a_flag_given_where_the_stream_is_made_or_to_its_constructor_counts(tmp_path: Path, loaderlint: Run) -> None:
+def test_a_flag_of_the_constructor_or_of_the_call_counts(tmp_path: Path, loaderlint: Run) -> None:
     (tmp_path / "pyproject.toml").write_text(pinned(NEW))
     file = tmp_path / "load.py"
     for old, new in [("Streamer()", "Streamer(owned=False)"), ("get_tensors()", "get_tensors(owned=False)")]:
