@@ -22,6 +22,7 @@ from loaderlint.linter.interpreter.values import (
     loans,
     made_conditional,
 )
+from loaderlint.linter.reading.nodes import walk
 
 
 class Conditions(Core, ABC):
@@ -76,13 +77,8 @@ class Conditions(Core, ABC):
 
     def looks_at_loans(self, test: cst.BaseExpression, state: State, context: Context) -> bool:
         """Whether a condition depends on a borrowed tensor itself, as one that asks for its memory does."""
-        todo: list[cst.CSTNode] = [test]
-        while todo:
-            node = todo.pop()
-            if isinstance(node, cst.Name) and any(loans(self.evaluate(node, state, context))):
-                return True
-            todo += node.children
-        return False
+        names = (node for node in walk(test) if isinstance(node, cst.Name))
+        return any(any(loans(self.evaluate(name, state, context))) for name in names)
 
     def narrow(self, test: cst.BaseExpression, passed: State, failed: State, context: Context) -> None:
         """What a test for an ownership marker says about a tensor: without the marker it need not be lent."""
@@ -114,13 +110,7 @@ class Conditions(Core, ABC):
 @cache
 def binds_a_name(node: cst.CSTNode) -> bool:
     """Whether an expression contains a walrus."""
-    todo = [node]
-    while todo:
-        inner = todo.pop()
-        if isinstance(inner, cst.NamedExpr):
-            return True
-        todo += inner.children
-    return False
+    return any(isinstance(inner, cst.NamedExpr) for inner in walk(node))
 
 
 def all_or_none(choices: Sequence[Value]) -> bool:

@@ -26,6 +26,7 @@ from loaderlint.linter.interpreter.values import (
     made_conditional,
 )
 from loaderlint.linter.reading.index import Function
+from loaderlint.linter.reading.nodes import walk
 
 
 class Functions(Core, ABC):
@@ -110,9 +111,8 @@ class Functions(Core, ABC):
 
     def _copies_by_looking(self, inner: Context) -> bool:
         """Whether the function decides by the tensor itself whether it is copied."""
-        tests = (node.test for node in own_nodes(inner.function) if isinstance(node, cst.If))
         lent = next((way.state for way in inner.returns if any(loans(way.value))), None)
-        return lent is not None and any(self.looks_at_loans(test, lent, inner) for test in tests)
+        return lent is not None and any(self.looks_at_loans(test, lent, inner) for test in _tests(inner.function))
 
     def _guards(self, inner: Context) -> Value:
         """The items that carry no marker on every way that does not return a literal false."""
@@ -221,9 +221,10 @@ def _makes_closures(function: cst.FunctionDef) -> bool:
 
 def own_nodes(function: cst.FunctionDef) -> Iterator[cst.CSTNode]:
     """The nodes of a function's body, those of functions inside it left out."""
-    todo: list[cst.CSTNode] = list(function.body.body)
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
-            todo.extend(node.children)
+    return walk(*function.body.body, skip=(cst.FunctionDef, cst.Lambda, cst.ClassDef))
+
+
+@cache
+def _tests(function: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
+    """The conditions of the function's own `if` statements."""
+    return tuple(node.test for node in own_nodes(function) if isinstance(node, cst.If))

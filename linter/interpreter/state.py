@@ -8,6 +8,7 @@ from dataclasses import replace
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.values import (
     NOTHING,
+    TEXT,
     Atom,
     Loan,
     Loc,
@@ -158,6 +159,8 @@ class State:
 
     def holds_loans(self, value: Value) -> bool:
         """Whether a borrowed tensor, or a stream of them, can be reached from `value`."""
+        if not value or value == TEXT:
+            return False
         streams = (Kind.STREAM, Kind.MAYBE_STREAM, Kind.LAZY, Kind.GENERATOR)
         return any(
             isinstance(atom, Loan)

@@ -26,6 +26,7 @@ from loaderlint.linter.interpreter.values import (
     made_conditional,
     tuple_of,
 )
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.reading.streams import PAIR
 
 
@@ -338,13 +339,7 @@ def _flags(arguments: Sequence[Argument]) -> dict[str, object]:
 @cache
 def names_in(code: cst.CSTNode) -> frozenset[str]:
     """All plain names in a function or lambda."""
-    found, todo = set(), [code]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, cst.Name):
-            found.add(node.value)
-        todo += node.children
-    return frozenset(found)
+    return frozenset(node.value for node in walk(code) if isinstance(node, cst.Name))
 
 
 def literal_argument(arguments: Sequence[Argument], keyword: str) -> object:

@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 from functools import lru_cache
 
-
 # So many folders without an `__init__.py` may lie between two packages.
 _MAX_GAP = 2
 

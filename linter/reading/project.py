@@ -74,14 +74,22 @@ class Project:
 
     def _place(self, qualified: str) -> tuple[FileIndex | None, str]:
         """The module that a qualified name begins with, and the rest of the name."""
+        known, inside = self._known_place(qualified)
+        if known is not None and "." not in inside:
+            return known, inside
+        # A package that is known may have a module that is not, and that the name leads to.
+        place = locate(qualified, tuple(self._roots))
+        if place is not None and (known is None or len(place[1]) < len(inside)):
+            return self._index(place[0]), place[1]
+        return known, inside
+
+    def _known_place(self, qualified: str) -> tuple[FileIndex | None, str]:
+        """The same among the modules that are read already: also a file that is not on the disk as it is checked."""
         module, inside = qualified, ""
-        while module:
-            if module in self._modules:  # Also a file that is not on the disk, or not as it is checked.
-                return self._modules[module], inside
+        while module and module not in self._modules:
             module, _, last = module.rpartition(".")
             inside = f"{last}.{inside}" if inside else last
-        place = locate(qualified, tuple(self._roots))
-        return (self._index(place[0]), place[1]) if place is not None else (None, "")
+        return self._modules.get(module), inside
 
     def method(self, owner: Class, name: str) -> Function | None:
         """The method that `owner` has or inherits."""

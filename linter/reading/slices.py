@@ -10,7 +10,6 @@ from functools import cached_property
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
-
 from loaderlint.linter.deep_stack import with_deep_stack
 
 

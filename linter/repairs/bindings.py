@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.names import target_names
-from loaderlint.linter.repairs.tree import Tree, walk
+from loaderlint.linter.repairs.tree import Tree
 
 _DISPLAYS = (cst.Tuple, cst.List)
 _ELEMENTS = (cst.Element, cst.StarredElement)

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import libcst as cst
-
 from loaderlint.linter.contracts import load_contracts
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.consumer import Consumer
 from loaderlint.linter.repairs.names import bound_names
-from loaderlint.linter.repairs.tree import Refused, Tree, walk
+from loaderlint.linter.repairs.tree import Refused, Tree
 
 Functions = Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]
 

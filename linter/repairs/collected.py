@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import libcst as cst
-
 from loaderlint.linter.findings import Edit
 from loaderlint.linter.repairs.edit import delete_line, replace
 from loaderlint.linter.repairs.tree import Refused, Tree

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import libcst as cst
-
 from loaderlint.linter.interpreter.events import Holder, Retention, Site
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.loops import last_variable
 from loaderlint.linter.repairs.names import mentioned
-from loaderlint.linter.repairs.tree import Tree, walk
+from loaderlint.linter.repairs.tree import Tree
 
 _ADDING = ("append", "appendleft", "insert", "add", "extend", "setdefault", "put")
 _AS_IT_IS = (cst.Name, cst.Tuple, cst.List, cst.Subscript)

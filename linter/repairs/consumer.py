@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import libcst as cst
-
 from loaderlint.linter.repairs.tree import Refused, Statement, Tree
 
 # Builtins that hand items on one by one; all others need a whole collection or only a part of it.

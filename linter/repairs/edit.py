@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import libcst as cst
-
 from loaderlint.linter.findings import Edit
 from loaderlint.linter.repairs.tree import Tree
 

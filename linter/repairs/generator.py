@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import libcst as cst
-
 from loaderlint.linter.findings import Edit
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.collected import CollectedList
 from loaderlint.linter.repairs.edit import between, insert
-from loaderlint.linter.repairs.tree import Tree, walk
+from loaderlint.linter.repairs.tree import Tree
 
 _WHY = "# The stream lends each tensor for one step only, so it is handed on in that step."
 

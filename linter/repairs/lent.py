@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
-
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.repairs.callees import Functions
 from loaderlint.linter.repairs.names import target_names

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import libcst as cst
-
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.repairs.texts import short
 from loaderlint.linter.repairs.tree import Refused, Tree

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import libcst as cst
-
 from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Retention
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.callees import Functions, reading_of
 from loaderlint.linter.repairs.consumer import Consumer, consumer_of, only_consumer
 from loaderlint.linter.repairs.edit import between, delete_line, replace
 from loaderlint.linter.repairs.names import bound_names, changed_objects, mentioned, target_names
 from loaderlint.linter.repairs.own import HOST_COPY
 from loaderlint.linter.repairs.purity import is_pure_expression
-from loaderlint.linter.repairs.tree import Refused, Tree, walk
+from loaderlint.linter.repairs.tree import Refused, Tree
 
 _COLLECTIONS = ("list", "tuple")
 _ASSIGNMENTS = (cst.Assign, cst.AnnAssign)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-
 from loaderlint.linter.interpreter.events import Holder, Retention
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.lent import holder_names, loop_names
 from loaderlint.linter.repairs.names import mentioned, target_names
-from loaderlint.linter.repairs.tree import Tree, walk
+from loaderlint.linter.repairs.tree import Tree
 
 _CONTAINERS = (Holder.LIST, Holder.DICT, Holder.MATERIALIZED)
 _LITERALS = (cst.BaseNumber, cst.BaseString)

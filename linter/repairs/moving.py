@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
-
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.consumer import Consumer
 from loaderlint.linter.repairs.names import (
     bound_names,
@@ -15,7 +15,7 @@ from loaderlint.linter.repairs.names import (
     mentioned,
     target_names,
 )
-from loaderlint.linter.repairs.tree import Refused, Statement, Tree, walk
+from loaderlint.linter.repairs.tree import Refused, Statement, Tree
 
 _NESTED = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 _LEAVES_OR_WAITS = (cst.Return, cst.Yield, cst.Await, cst.Del, cst.Global, cst.Nonlocal)

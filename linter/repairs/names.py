@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import libcst as cst
-
-from loaderlint.linter.repairs.tree import children, walk
+from loaderlint.linter.reading.nodes import children, walk
 
 _OWN_SCOPE = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 _BINDERS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.NamedExpr)

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 import libcst as cst
-
 from loaderlint.linter.contracts import load_contracts
 from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Holder, Retention
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.callees import Functions
 from loaderlint.linter.repairs.edit import call_method, insert, replace
 from loaderlint.linter.repairs.lent import Place, lent_places, unpacking_target
 from loaderlint.linter.repairs.mixing import meets_other_tensors
 from loaderlint.linter.repairs.names import bound_names
 from loaderlint.linter.repairs.texts import short
-from loaderlint.linter.repairs.tree import Tree, walk
+from loaderlint.linter.repairs.tree import Tree
 
 HOST_COPY = '.detach().to("cpu", copy=True)'
 CLONE = ".clone()"

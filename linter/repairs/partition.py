@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import libcst as cst
-
 from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Retention
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.callees import Functions, reading_of
 from loaderlint.linter.repairs.collected import CollectedList, without_beginning
 from loaderlint.linter.repairs.collecting import collected_in
@@ -19,7 +19,7 @@ from loaderlint.linter.repairs.moving import Move, check_move
 from loaderlint.linter.repairs.names import bound_names, mentioned
 from loaderlint.linter.repairs.own import own_on_host
 from loaderlint.linter.repairs.purity import is_pure
-from loaderlint.linter.repairs.tree import Refused, Tree, walk
+from loaderlint.linter.repairs.tree import Refused, Tree
 
 
 def partition(

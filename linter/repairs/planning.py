@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 
 import libcst as cst
-
 from loaderlint.linter.findings import Applicability, Fix, NoFix
 from loaderlint.linter.interpreter.events import Holder, Retention
 from loaderlint.linter.repairs.callees import Functions

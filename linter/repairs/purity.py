@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import libcst as cst
-
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.names import target_names
-from loaderlint.linter.repairs.tree import walk
 
 _PURE_BUILTINS = ("any", "all", "len", "int", "str", "tuple")
 _STRING_METHODS = tuple(name for name in dir(str) if not name.startswith("_"))

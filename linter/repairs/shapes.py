@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Union
 
 import libcst as cst
-
 from loaderlint.linter.contracts import load_contracts
 from loaderlint.linter.reading.streams import stream_parameters
 from loaderlint.linter.repairs.bindings import Binding, Bindings

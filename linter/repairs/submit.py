@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import libcst as cst
-
 from loaderlint.linter.contracts import load_contracts
 from loaderlint.linter.findings import Applicability, Fix
 from loaderlint.linter.interpreter.events import Retention

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import libcst as cst
-
+from loaderlint.linter.reading.nodes import children, walk
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.repairs.texts import short
 
@@ -15,45 +15,9 @@ Block = cst.IndentedBlock | cst.SimpleStatementSuite | cst.Module
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement | cst.SimpleStatementSuite
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_LAYOUT = (
-    cst.BaseParenthesizableWhitespace,
-    cst.EmptyLine,
-    cst.TrailingWhitespace,
-    cst.Comma,
-    cst.Semicolon,
-    cst.LeftParen,
-    cst.RightParen,
-    cst.LeftSquareBracket,
-    cst.RightSquareBracket,
-    cst.LeftCurlyBrace,
-    cst.RightCurlyBrace,
-    cst.Dot,
-    cst.Colon,
-    cst.AssignEqual,
-)
-
 
 class Refused(Exception):
     """This strategy does not fit; `str()` is the reason, a sentence for the user."""
-
-
-def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The parts of `node` that mean something: no whitespace, commas or parentheses."""
-    for name in type(node).__dataclass_fields__:
-        value = getattr(node, name)
-        for child in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(child, cst.CSTNode) and not isinstance(child, _LAYOUT):
-                yield child
-
-
-def walk(*roots: cst.CSTNode, skip: tuple[type[cst.CSTNode], ...] = ()) -> Iterator[cst.CSTNode]:
-    """`roots` and all below them, in no order; nodes of a type in `skip` come, but nothing below them."""
-    todo = list(roots)
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, skip):
-            todo.extend(children(node))
 
 
 class Tree:

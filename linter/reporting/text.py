@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
-
 from loaderlint.linter.findings import FileError, Finding, Fix, Severity, Step
 from loaderlint.linter.reporting.excerpts import Excerpts, printable, without_common_indent
 

@@ -1,0 +1,60 @@
+"""Walking LibCST trees: only over what means something, and without recursion.
+
+LibCST's own `children` runs a visitor over whitespace, commas and parentheses too, at twenty times the cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import libcst as cst
+
+_LAYOUT = (
+    cst.BaseParenthesizableWhitespace,
+    cst.EmptyLine,
+    cst.TrailingWhitespace,
+    cst.Newline,
+    cst.Comma,
+    cst.Semicolon,
+    cst.LeftParen,
+    cst.RightParen,
+    cst.LeftSquareBracket,
+    cst.RightSquareBracket,
+    cst.LeftCurlyBrace,
+    cst.RightCurlyBrace,
+    cst.Dot,
+    cst.Colon,
+    cst.AssignEqual,
+)
+
+
+@cache
+def _means_something(kind: type) -> bool:
+    return issubclass(kind, cst.CSTNode) and not issubclass(kind, _LAYOUT)
+
+
+@cache
+def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+    """The fields of a node type that can hold more than layout, in order of the source."""
+    layout = ("whitespace", "lpar", "rpar", "lbra", "rbra", "leading_lines", "lines_", "header", "footer")
+    return tuple(name for name in kind.__dataclass_fields__ if not name.startswith(layout))
+
+
+def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The parts of `node` that mean something: no whitespace, commas or parentheses."""
+    for name in _fields(type(node)):
+        value = getattr(node, name)
+        for child in value if type(value) in (list, tuple) else (value,):
+            if _means_something(type(child)):
+                yield child
+
+
+def walk(*roots: cst.CSTNode, skip: tuple[type[cst.CSTNode], ...] = ()) -> Iterator[cst.CSTNode]:
+    """`roots` and all below them, in no order; nodes of a type in `skip` come, but nothing below them."""
+    todo = list(roots)
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, skip):
+            todo.extend(children(node))
