@@ -22,21 +22,26 @@ INTERNAL_ERROR = "LDR900"
 
 
 class Checker:
-    """Checks files one by one, and judges at the end: a helper's defect may show only in a caller's file."""
+    """Takes files in one by one, and judges them at the end: a defect may show only in a caller's file."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._project = Project(settings.contracts)
         self._events: dict[object, Retention] = {}
         self._failures: list[Finding] = []
+        self._added: list[tuple[SourceFile, list[Function]]] = []
 
     def add(self, source: SourceFile) -> None:
-        """Analyse one file. Raises `SourceError` for what is not Python."""
-        index = self._project.add(source)
-        executed: set[tuple[FileIndex, str]] = set()
+        """Take one file in. Raises `SourceError` for what is not Python."""
         # Outer functions first: they run the functions inside them with what these capture.
-        for function in sorted(index.candidates(), key=lambda item: item.qualname.count(".")):
-            if function.outer is not None and (index, function.qualname) in executed:
+        index = self._project.add(source)
+        candidates = sorted(index.candidates(), key=lambda item: item.qualname.count("."))
+        self._added.append((source, candidates))
+
+    def _analyse(self, source: SourceFile, candidates: list[Function]) -> None:
+        executed: set[tuple[FileIndex, str]] = set()
+        for function in candidates:
+            if function.outer is not None and (function.index, function.qualname) in executed:
                 continue
             try:
                 interpreter = Interpreter(self._project, self._settings)
@@ -52,6 +57,10 @@ class Checker:
 
     def findings(self) -> list[Finding]:
         """What was found in the files that were added, and in those that their calls led to."""
+        # Only now: a call must not lead to a file that is to be added, and so is read a second time.
+        for source, candidates in self._added:
+            self._analyse(source, candidates)
+        self._added.clear()
         return [
             *self._failures,
             *_judged(_definite_first(self._events.values()), self._project, self._settings),

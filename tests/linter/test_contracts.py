@@ -168,6 +168,7 @@ def test_a_pin_decides_about_a_producer_with_versions(lint: Lint, pin: str, foun
 
 # What happens to a tensor: this loader is clean or not, by what the library does with it.
 
+HAZARD = ("LDR301", None)
 LOADER = """\
 from collections.abc import Iterable
 
@@ -196,7 +197,7 @@ def load_weights(registry, weights: Iterable[tuple[str, torch.Tensor]]):
         (table("functions", "copy = ['engine.ops.own']"), "kept[name] = ops.own(weight)", None, None),
         (table("functions", "view = ['engine.ops.part']"), "kept[name] = ops.part(weight)", "LDR103", None),
         (table("functions", "view = ['engine.ops.part']"), "kept[name] = ops.part(weight) + 1", None, None),
-        (table("functions", "conditional_copy = ['engine.ops.to']"), "kept[0] = ops.to(weight)", "LDR301", None),
+        (table("functions", "conditional_copy = ['engine.ops.t']"), "kept[0] = ops.t(weight)", *HAZARD),
         (table("tensor_methods", "copy = ['to']"), "kept[name] = weight.to('cpu')", None, "LDR301"),
         (table("tensor_methods", "copy = ['owned']"), "kept[name] = weight.owned()", None, None),
         (table("tensor_methods", "view = ['part']"), "kept[name] = weight.part(0)", "LDR103", None),
@@ -208,7 +209,7 @@ def load_weights(registry, weights: Iterable[tuple[str, torch.Tensor]]):
         # Other threads.
         (table("functions", "submit = ['engine.ops.later']"), "ops.later(print, weight)", "LDR201", None),
         (table("methods", "submit = ['enqueue']"), "registry.enqueue(print, weight)", "LDR201", None),
-        (table("functions", "capture = ['engine.ops.bind']"), "kept[0] = ops.bind(print, weight)", "LDR106", None),
+        (table("functions", "capture = ['engine.ops.bind']"), "kept[0] = ops.bind(weight)", "LDR106", None),
     ],
 )
 def test_what_a_function_or_method_does_with_a_tensor(

@@ -1,0 +1,157 @@
+"""Defects that lie in more than one file: how a definition is reached must not matter, what it does must."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from across_files import PROJECTS, Place, Tree, tree
+from conftest import Run
+
+from loaderlint.linter.engine import check_paths
+
+LOAD = """
+def load_weights(model, weights):
+    kept = {{}}
+    for name, weight in weights:
+        {call}(kept, name, weight)
+    model.finish(kept)
+"""
+KEEP = """
+def keep(kept, name, weight):
+    kept[name] = weight  # LDR103
+"""
+
+# The helper `keep` of pkg/helpers.py, reached in every way that an import can be written.
+WAYS = {
+    "absolute": ("from pkg.helpers import keep", "keep"),
+    "absolute, under another name": ("from pkg.helpers import keep as put", "put"),
+    "relative": ("from .helpers import keep", "keep"),
+    "the module, relative": ("from . import helpers", "helpers.keep"),
+    "the module, absolute": ("from pkg import helpers as h", "h.keep"),
+    "dotted": ("import pkg.helpers", "pkg.helpers.keep"),
+    "dotted, under another name": ("import pkg.helpers as h", "h.keep"),
+    "through __init__": ("from pkg import keep", "keep"),
+    "through __init__, dotted": ("import pkg", "pkg.keep"),
+    "through __init__, relative": ("from . import keep", "keep"),
+    "through a try": ("try:\n    from .helpers import keep\nexcept ImportError:\n    keep = None", "keep"),
+    "under TYPE_CHECKING's else": ("if 0:\n    keep = None\nelse:\n    from .helpers import keep", "keep"),
+}
+FROM_INSIDE = {
+    "absolute": ("from pkg.helpers import keep", "keep"),
+    "relative": ("from .helpers import keep", "keep"),
+    "the module": ("import pkg.helpers as h", "h.keep"),
+    "dotted": ("import pkg.helpers", "pkg.helpers.keep"),
+    "through __init__": ("from . import keep as put", "put"),
+}
+
+
+def found(paths: list[str]) -> list[Place]:
+    """(path, line, code) of what is found under `paths`."""
+    report = check_paths(paths)
+    assert report.errors == []
+    return sorted((one.path, one.line, one.code) for one in report.findings)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("place", ["helpers.py", "helpers/__init__.py"])
+def test_a_helper_is_reached_through_every_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, place: str
+) -> None:
+    imported, call = WAYS[way]
+    files = f"=== pkg/__init__.py\nfrom .helpers import keep\n=== pkg/{place}\n{KEEP}\n=== pkg/load.py\n"
+    project = tree(files + imported + LOAD.format(call=call))
+    project.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert found(["."]) == project.expected
+    assert found(["pkg/load.py"]) == project.expected
+
+
+@pytest.mark.parametrize("way", FROM_INSIDE)
+def test_a_helper_is_reached_through_an_import_in_the_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    imported, call = FROM_INSIDE[way]
+    load = LOAD.format(call=call).replace("    kept = {}", f"    {imported}\n    kept = {{}}")
+    helper = f"=== pkg/__init__.py\nfrom .helpers import keep\n=== pkg/helpers.py\n{KEEP}\n"
+    project = tree(f"{helper}=== pkg/load.py\n{load}")
+    project.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert found(["."]) == project.expected
+
+
+def check_everywhere(project: Tree, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The findings, from inside, from outside, and with the files in the other order."""
+    project.write(folder)
+    monkeypatch.chdir(folder)
+    assert found(["."]) == project.expected
+    assert found(sorted(project.files, reverse=True)) == project.expected
+    monkeypatch.chdir(folder.parent)
+    outside = [(os.path.relpath(path, folder.name), line, code) for path, line, code in found([folder.name])]
+    assert sorted(outside) == project.expected
+
+
+@pytest.mark.parametrize("title", PROJECTS)
+def test_a_project_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, title: str) -> None:
+    check_everywhere(PROJECTS[title], tmp_path / "project", monkeypatch)
+
+
+@pytest.mark.parametrize("title", [title for title in PROJECTS if "load.py" in PROJECTS[title].files])
+def test_one_file_is_enough_to_find_what_its_helpers_keep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, title: str
+) -> None:
+    project = PROJECTS[title]
+    project.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert found(["load.py"]) == project.expected
+
+
+def test_an_imported_file_with_a_syntax_error_costs_only_itself(tmp_path: Path, loaderlint: Run) -> None:
+    project = PROJECTS["helpers: a helper that keeps in a global"]
+    project.write(tmp_path)
+    (tmp_path / "ops.py").write_text(project.files["ops.py"] + "def f(:\n")
+    done = loaderlint("load.py")
+    assert (done.returncode, done.stdout) == (0, "")
+    done = loaderlint("load.py", "ops.py")
+    assert done.returncode == 2
+    assert "ops.py:5" in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"\0", b"x = '\xff'\n", b"\xff\xfe", b""])
+def test_an_imported_file_that_is_no_text_costs_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    project = PROJECTS["helpers: a helper that keeps in a global"]
+    project.write(tmp_path)
+    (tmp_path / "ops.py").write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    assert found(["load.py"]) == []
+
+
+def test_a_helper_that_may_not_be_read_costs_only_itself(
+    tmp_path: Path, loaderlint: Run, unprivileged: tuple[str, ...]
+) -> None:
+    PROJECTS["helpers: a helper that keeps in a global"].write(tmp_path)
+    (tmp_path / "ops.py").chmod(0)
+    done = loaderlint("load.py", prefix=unprivileged)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_command_shows_the_helpers_line_and_the_callers_loop(tmp_path: Path, loaderlint: Run) -> None:
+    PROJECTS["helpers: a helper that keeps on the object that it is given"].write(tmp_path)
+    shown = loaderlint("load.py").stdout
+    assert shown.startswith("ops.py:2:5 LDR104")
+    assert re.search(r"model\.head = weight +kept here", shown)
+    assert re.search(r"for name, weight in weights: +borrowed here", shown)
+
+
+def test_a_comment_in_the_helpers_file_silences_it(tmp_path: Path, loaderlint: Run) -> None:
+    project = PROJECTS["helpers: a helper that keeps in a global"]
+    project.write(tmp_path)
+    silenced = project.files["ops.py"].replace("append(weight)", "append(weight)  # noqa: LDR102")
+    (tmp_path / "ops.py").write_text(silenced)
+    assert silenced != project.files["ops.py"]
+    assert loaderlint("load.py").returncode == 0
+    assert loaderlint(".").returncode == 0
