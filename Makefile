@@ -4,9 +4,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+# One stamp for each interpreter: another PYTHON sets up anew.
+READY := $(VENV)/.ready-$(subst /,_,$(PYTHON))
 
-.PHONY: demo test clean
+.PHONY: demo test clean help
 
 demo: $(READY)
 	$(BIN)/python fixtures/demo.py
@@ -17,9 +18,12 @@ test: $(READY)
 $(READY): pyproject.toml $(wildcard setup.py)
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 10) or sys.exit(f"loaderlint needs Python >= 3.10, $(PYTHON) is {v[0]}.{v[1]}")'
 	@echo "Setting up $(VENV). The first time this downloads torch, which can take some minutes."
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(if $(wildcard $(READY)),,--clear) $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
+help:
+	@echo "make demo: the main job on a real stream; make test: the tests; make clean: remove what they made"
+
 clean:
-	rm -rf $(VENV) .demo build dist *.egg-info
+	rm -rf $(VENV) .demo .hypothesis .pytest_cache build dist *.egg-info

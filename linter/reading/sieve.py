@@ -7,8 +7,10 @@ import re
 from loaderlint.linter.contracts import Contracts
 
 # An annotated stream, and a loop over (or a copy of) something that is named like one.
-_ANNOTATION = re.compile(rb"(?:Itera(?:ble|tor)|Generator)\[\s*(?:\w+\.)?[Tt]uple\[")
-_USE = re.compile(rb"\b(?:in|list|dict|tuple|sorted|set)[ (]\s*\w*weights(?:_iter(?:ator)?)?\b|weights?_iter")
+_ANNOTATION = re.compile(rb"(?:Itera(?:ble|tor)|Generator)\[")
+_USE = re.compile(
+    rb"\b(?:in|list|dict|tuple|sorted|set)[ (]\s*\w*(?:weights?|tensors)(?:_(?:in|iter|iterator|stream|generator))?\b"
+)
 
 
 class Sieve:
@@ -23,8 +25,8 @@ class Sieve:
     def may_handle_weights(self, data: bytes) -> bool:
         """Whether the file could hold a function that handles a weight stream; if not, nothing else looks at it."""
         # Plain substrings first: they are a hundred times faster than the patterns, and most files have none.
-        if b"uple[" in data and _ANNOTATION.search(data):
+        if b"Tensor" in data and b"uple[" in data and _ANNOTATION.search(data):
             return True
-        if b"weight" in data and _USE.search(data):
+        if (b"weight" in data or b"tensors" in data) and _USE.search(data):
             return True
         return any(mark in data for mark in self._marks)

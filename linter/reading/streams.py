@@ -37,11 +37,13 @@ def stream_parameters(function: ast.FunctionDef, aliases: Mapping[str, ast.expr]
 
 def _annotated(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> Element | None:
     annotation = _resolved(annotation, aliases)
+    elements = set()
     for node in ast.walk(annotation) if annotation is not None else ():
         if isinstance(node, ast.Subscript) and _last_name(node.value) in _ITERABLES:
             item = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
-            return _element(_resolved(item, aliases))
-    return None
+            elements.add(_element(_resolved(item, aliases)))
+    # What may as well iterate over something else, like an optimizer's parameters, is not made for weight streams.
+    return elements.pop() if len(elements) == 1 else None
 
 
 def _resolved(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> ast.expr | None:
@@ -86,18 +88,23 @@ def _is_bare(annotation: ast.expr | None) -> bool:
 
 
 def _is_iterated_as_pairs(function: ast.FunctionDef, name: str) -> bool:
-    iterated = mapping = either = False
+    pairs = singles = collected = mapping = either = False
     for node in ast.walk(function):
         mapping = mapping or _is_mapping_use(node, name)
-        either = either or _asks_what_it_is(node, name)
-        iterated = iterated or any(
-            isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= 2 and _mentions(source, name)
-            for target, source in _loops(node)
-        )
+        either = either or _asks_what_it_is(node, name) or _is_bound_again(node, name)
+        for target, source in _loops(node):
+            if _mentions(source, name):
+                several = isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= 2
+                pairs, singles = pairs or several, singles or not several
         if "weight" in name and isinstance(node, ast.Call) and _last_name(node.func) in _MATERIALIZERS:
-            iterated = iterated or any(_mentions(argument, name) for argument in node.args[:1])
-    # What is used as a mapping is none, unless the code takes both and asks first.
-    return iterated and (either or not mapping)
+            collected = collected or any(_mentions(argument, name) for argument in node.args[:1])
+    # What is used as a mapping is none, unless the code takes both and asks first, or has made it one. What is
+    # only collected could be anything, as its loops show: tensors without names, say.
+    return (pairs or (collected and not singles)) and (either or not mapping)
+
+
+def _is_bound_again(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
 
 
 def _asks_what_it_is(node: ast.AST, name: str) -> bool:
