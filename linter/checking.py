@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import libcst as cst
 from loaderlint.linter.findings import Category, Finding, Fix, NoFix, Severity, Step
 from loaderlint.linter.interpreter.analysis import Interpreter
-from loaderlint.linter.interpreter.events import Retention, Site
+from loaderlint.linter.interpreter.events import Holder, Retention, Site
 from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.slices import FunctionSlice
@@ -119,7 +119,7 @@ def _finding(
         message=rule.message(event),
         steps=_steps(event),
         assumptions=event.assumptions,
-        consequences=_consequences(lenders),
+        consequences=_consequences(event, lenders),
         fix=_fix(event, repairs),
     )
 
@@ -156,11 +156,9 @@ def _step(kind: str, site: Site, text: str) -> Step:
     return Step(kind, site.unit.path, line, column, text)
 
 
-def _consequences(lenders: list[str]) -> tuple[str, ...]:
-    return (
-        f"corrupts with: {', '.join(lenders)}",
-        "otherwise: holds every kept tensor in memory until it is read",
-    )
+def _consequences(event: Retention, lenders: list[str]) -> tuple[str, ...]:
+    held = "the tensor" if event.holder_kind is Holder.VARIABLE else "every kept tensor"
+    return (f"corrupts with: {', '.join(lenders)}", f"otherwise: holds {held} in memory until it is read")
 
 
 def _internal_error(source: SourceFile, function: Function, error: Exception) -> Finding:

@@ -12,7 +12,7 @@ _NO_END = b"\n\\ No newline at end of file\n"
 
 def unified_diff(before: SourceFile, after: SourceFile) -> bytes:
     """The change from `before` to `after` as a diff with a/ and b/ paths; empty where there is none."""
-    name = os.fsencode(before.path).lstrip(b"/")
+    name = os.fsencode(_below_here(before.path)).lstrip(b"/")
     # A tab ends the name for readers that would stop at a space.
     tab = b"\t" if b" " in name else b""
     lines = difflib.diff_bytes(
@@ -23,6 +23,12 @@ def unified_diff(before: SourceFile, after: SourceFile) -> bytes:
         b"b/" + name + tab,
     )
     return b"".join(line if line.endswith(b"\n") else line + _NO_END for line in lines)
+
+
+def _below_here(path: str) -> str:
+    """The path from the current directory, where `patch` and `git apply` are run, if the file lies below it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
 
 
 def _lines(raw: bytes) -> list[bytes]:

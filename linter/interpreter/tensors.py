@@ -265,7 +265,8 @@ class Libraries(Core, ABC):
         site = node
         while here is not None:
             if here.unit is loan.borrowed.unit:
-                tensor = item.node if here is context else site
+                known = loan.kept is not None and loan.kept.site.unit is here.unit
+                tensor = loan.kept.tensor if known else item.node if here is context else site
                 return Kept(Site(here.unit, site), Holder.SUBMITTED, site, tensor)
             site, here = here.call or site, here.caller
         return Kept(Site(context.unit, node), Holder.SUBMITTED, node, item.node)

@@ -32,7 +32,9 @@ def own(tree: Tree, events: Sequence[Retention], functions: Functions) -> Fix:
     places = [lent_places(tree, event, functions) for event in events]
     edits = _edits(tree, [place for those in places for place in those], CLONE if on_device else HOST_COPY)
     whole = any(_may_hold_everything(tree, event) for event in events)
-    applicability = Applicability.UNSAFE if whole else Applicability.SAFE
+    # Work that is queued holds its copies until a worker takes it: how many, nobody knows.
+    queued = any(event.holder_kind is Holder.SUBMITTED for event in events)
+    applicability = Applicability.UNSAFE if whole or queued else Applicability.SAFE
     return Fix(applicability, _title(tree, events[0], places[0], on_device, whole), tuple(edits))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 import click
 from loaderlint.linter.findings import FileError, Finding, Fix, Severity, Step
@@ -39,12 +40,14 @@ def _about_file(about: FileError, kind: str) -> str:
 
 def _steps(finding: Finding, excerpts: Excerpts) -> Iterator[str]:
     """Step lines in columns: line number, source, what happens there."""
-    labels = [_label(step, finding.path) for step in finding.steps]
-    sources = without_common_indent([excerpts.line(step.path, step.line) for step in finding.steps])
+    steps = [list(same) for _, same in groupby(finding.steps, key=lambda step: (step.path, step.line))]
+    labels = [_label(same[0], finding.path) for same in steps]
+    sources = without_common_indent([excerpts.line(same[0].path, same[0].line) for same in steps])
     label_width = max([_NUMBER_WIDTH, *map(len, labels)])
     source_width = max(map(len, sources), default=0)
-    for step, label, source in zip(finding.steps, labels, sources):
-        note = click.style(printable(step.text), fg="cyan")
+    for same, label, source in zip(steps, labels, sources):
+        # What happens on one line one after the other is told on one line.
+        note = click.style(printable("; ".join(step.text for step in same)), fg="cyan")
         yield f"{label:>{label_width}} |  {source:<{source_width}}  {note}"
 
 
