@@ -90,6 +90,7 @@ def read_recorded(release: str) -> list[Row] | None:
 
 def record(release: str, rows: list[Row]) -> None:
     """Write the recorded list of a release."""
+    RECORDED.mkdir(exist_ok=True)
     lines = [json.dumps(dict(zip(_FIELDS, row, strict=True))) + "\n" for row in rows]
     (RECORDED / f"{release}.jsonl").write_text("".join(lines), "utf-8")
 
