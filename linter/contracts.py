@@ -22,13 +22,13 @@ else:
 
 # Tables that list names under an effect: `[functions] copy = ["torch.cat"]`.
 EFFECTS: dict[str, frozenset[str]] = {
-    "tensor_attributes": frozenset({"view"}),
+    "tensor_attributes": frozenset({"view", "memory"}),
     "tensor_methods": frozenset({"view", "conditional_copy", "copy", "metadata"}),
     "tensor_results": frozenset({"several", "other"}),
     "functions": frozenset(
         {
             "view", "conditional_copy", "copy", "metadata", "text", "capture", "shallow_copy", "await", "submit",
-            "submit_items", "put", "keep", "consume", "tee",
+            "submit_items", "put", "keep", "same", "consume", "tee",
         }
     ),
     "methods": frozenset({"submit", "await", "read", "produce", "bundle", "keep"}),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from loaderlint.linter.edits import keep_comments
-from loaderlint.linter.findings import FileError, Finding
+from loaderlint.linter.findings import FileError, Finding, NoFix
 from loaderlint.linter.reading.discover import Discovery, discover
 from loaderlint.linter.reading.sieve import Sieve
 from loaderlint.linter.reading.source import (
@@ -43,7 +43,7 @@ def check_paths(paths: Sequence[str], settings: Settings | None = None) -> Repor
     with _no_garbage_collection():
         checker = _analysed(found, report)
         if checker is not None:
-            _collect(checker, report)
+            _collect(checker, frozenset(found.files), report)
     return report
 
 
@@ -94,9 +94,12 @@ def _add(checker: Checker, source: SourceFile) -> None:
         raise SourceError(source.path, 0, message) from error
 
 
-def _collect(checker: Checker, report: Report) -> None:
+def _collect(checker: Checker, asked_for: frozenset[str], report: Report) -> None:
     by_path: dict[str, list[Finding]] = {}
     for finding in checker.findings():
+        if finding.path not in asked_for:
+            # A call led there; what is not asked for is not written to.
+            finding = replace(finding, fix=NoFix("this file is not among those that were named"))
         by_path.setdefault(finding.path, []).append(finding)
     for path, findings in sorted(by_path.items()):
         source = checker.source(path)

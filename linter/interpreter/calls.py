@@ -175,11 +175,13 @@ class Calls(Core, ABC):
             if function is not None and self._worth_running(function, [receiver, *arguments], state):
                 bound = [*([] if function.is_static else [receiver]), *arguments]
                 return self.call(self.project_function(function, state), bound, node, state, context)
+            if function is not None:
+                return NOTHING
         return self._unknown_method(name, arguments, node, state, context)
 
     def _worth_running(self, function: Function, arguments: Sequence[Argument], state: State) -> bool:
         """Whether a function of the project can matter: it is given what is lent, or makes a stream of its own."""
-        return function.makes_stream or any(state.holds_loans(item.value) for item in arguments)
+        return function.makes_stream or any(state.holds_loans(item.value, through=True) for item in arguments)
 
     # What nothing is known of
 

@@ -76,9 +76,14 @@ class Conditions(Core, ABC):
         return value
 
     def looks_at_loans(self, test: cst.BaseExpression, state: State, context: Context) -> bool:
-        """Whether a condition depends on a borrowed tensor itself, as one that asks for its memory does."""
-        names = (node for node in walk(test) if isinstance(node, cst.Name))
-        return any(any(loans(self.evaluate(name, state, context))) for name in names)
+        """Whether a condition asks a borrowed tensor whose memory it is."""
+        asked = self.contracts.named("tensor_attributes", "memory")
+        return any(
+            isinstance(node, cst.Attribute)
+            and node.attr.value in asked
+            and any(loans(self.evaluate(node.value, state, context)))
+            for node in walk(test)
+        )
 
     def narrow(self, test: cst.BaseExpression, passed: State, failed: State, context: Context) -> None:
         """What a test for an ownership marker says about a tensor: without the marker it need not be lent."""

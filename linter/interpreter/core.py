@@ -103,6 +103,10 @@ class Core(Leases, ABC):
         """Whether a condition depends on a borrowed tensor itself."""
 
     @abstractmethod
+    def await_futures(self, value: Value, state: State) -> Value:
+        """Wait for the futures that can be reached."""
+
+    @abstractmethod
     def joins_at_exit(self, value: Value) -> bool:
         """Whether leaving a `with` over `value` waits for what was submitted."""
 

@@ -72,7 +72,7 @@ class Expressions(Core, ABC):
         if kind:
             loc = self.global_object(state, index)
             child = Loc(self.number(("global", index, name)))
-            state.heap[child] = Obj(Kind[kind.upper()], escapes=True)
+            state.heap[child] = Obj(Kind[kind.upper()])
             state.update(loc, fields={**state.heap[loc].fields, name: ref(child)})
             return ref(child)
         return NOTHING if name in index.globals else frozenset({Named(f"builtins.{name}")})
@@ -101,7 +101,7 @@ class Expressions(Core, ABC):
         jobs = frozenset(atom for atom in base if _is_kind(atom, Kind.FUTURE, state))
         found: set[object] = {Method(jobs, name)} if jobs else set()
         for atom in base - jobs:
-            if isinstance(atom, Loan) and name in self.contracts.tensor_attributes:
+            if isinstance(atom, Loan) and self.contracts.tensor_attributes.get(name) == "view":
                 found.add(atom)
             elif isinstance(atom, Named):
                 found.add(Named(f"{atom.name}.{name}"))
@@ -158,7 +158,7 @@ class Expressions(Core, ABC):
         if isinstance(obj.code, Class):
             kind = Kind[(self.project.container_attribute(obj.code, name) or "object").upper()]
         child = Loc(self.number((loc, name)))
-        state.heap[child] = Obj(kind, escapes=obj.escapes)
+        state.heap[child] = Obj(kind)
         state.update(loc, fields={**obj.fields, name: ref(child)})
         return ref(child)
 
@@ -238,7 +238,7 @@ class Expressions(Core, ABC):
         return value
 
     def _eval_Await(self, node: cst.Await, state: State, context: Context) -> Value:
-        return self.evaluate(node.expression, state, context)
+        return self.await_futures(self.evaluate(node.expression, state, context), state)
 
     # Yields
 

@@ -16,16 +16,18 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
+    Atom,
     Guard,
     Loan,
     Loc,
+    Method,
     Ref,
     Tuple,
     Value,
     loans,
     made_conditional,
 )
-from loaderlint.linter.reading.index import Function
+from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.nodes import walk
 
 
@@ -34,7 +36,7 @@ class Functions(Core, ABC):
 
     def run_as_loader(self, loader: Value, node: cst.CSTNode, state: State, context: Context) -> None:
         """A parameter gets `loader`: from here on it is called with one tensor after the other, each lent to it."""
-        functions = frozenset(Ref(loc) for loc, obj in state.objects(loader) if obj.kind is Kind.FUNCTION)
+        functions = frozenset(atom for atom in loader if self._is_callable(atom, state))
         stream, site = Loc(self.number(("lent to", node))), Site(context.unit, node)
         lent = Argument(frozenset({Loan(stream, site)}), node)  # type: ignore[arg-type]
 
@@ -44,6 +46,12 @@ class Functions(Core, ABC):
 
         if functions:
             self.fixpoint(state, once)
+
+    def _is_callable(self, atom: Atom, state: State) -> bool:
+        if isinstance(atom, Ref):
+            return atom.loc in state.heap and state.heap[atom.loc].kind is Kind.FUNCTION
+        owners = state.objects(atom.receiver) if isinstance(atom, Method) else []
+        return any(isinstance(obj.code, Class) and self.project.method(obj.code, atom.name) for _, obj in owners)
 
     def function_value(self, node: cst.CSTNode, state: State, context: Context) -> Value:
         """A nested function or lambda; its default values are evaluated now."""

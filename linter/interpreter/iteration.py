@@ -69,6 +69,10 @@ class Iteration(Core, ABC):
         elif obj.kind is Kind.LAZY:
             run = getattr(self, f"_lazy_{obj.operation}")
             run(state, list(obj.fields.values()), node, context, on_item, pairs)
+        elif obj.kind is Kind.FUTURE:
+            # The results of `executor.map`, taken one by one: at the end all work is done.
+            self.fixpoint(state, lambda now: on_item(now, NOTHING))
+            state.pending -= {loc}
         else:
             self._iterate_container(state, loc, on_item)
 

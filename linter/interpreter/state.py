@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.heap import STREAM_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
@@ -157,13 +157,17 @@ class State:
                     if not (within_call and obj.escapes and obj.kind is Kind.OBJECT):
                         todo.extend(obj.values())
 
-    def holds_loans(self, value: Value) -> bool:
-        """Whether a borrowed tensor, or a stream of them, can be reached from `value`."""
+    def holds_loans(self, value: Value, through: bool = False) -> bool:
+        """Whether a borrowed tensor, or a stream of them, can be reached from `value`.
+
+        `through` looks into objects from outside, like `self`, too.
+        """
         if not value or value == TEXT:
             return False
-        streams = (Kind.STREAM, Kind.MAYBE_STREAM, Kind.LAZY, Kind.GENERATOR)
         return any(
             isinstance(atom, Loan)
-            or (isinstance(atom, Ref) and atom.loc in self.heap and self.heap[atom.loc].kind in streams)
-            for atom in self.reachable([value], within_call=True)
+            or (
+                isinstance(atom, Ref) and atom.loc in self.heap and self.heap[atom.loc].kind in STREAM_KINDS
+            )
+            for atom in self.reachable([value], within_call=not through)
         )

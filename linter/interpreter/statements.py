@@ -104,6 +104,17 @@ class Statements(Core, ABC):
         for target in targets:
             if isinstance(target, cst.Name):
                 state.frames[context.frame].pop(target.value, None)
+            elif isinstance(target, cst.Attribute):
+                for loc, obj in state.objects(self.evaluate(target.value, state, context)):
+                    left = {name: value for name, value in obj.fields.items() if name != target.attr.value}
+                    state.update(loc, fields=left)
+            elif isinstance(target, cst.Subscript) and isinstance(target.slice[0].slice, cst.Slice):
+                self._empty(self.evaluate(target.value, state, context), state)
+
+    def _empty(self, value: Value, state: State) -> None:
+        for loc in state.refs(value):
+            if loc.recent and len(state.refs(value)) == 1:
+                state.update(loc, items=NOTHING, keys=NOTHING)
 
     def _run_Global(self, node: cst.Global, state: State, context: Context) -> None:
         context.globals.update(item.name.value for item in node.names)

@@ -136,6 +136,8 @@ class Libraries(Core, ABC):
         given = frozenset().union(*(item.value for item in arguments))
         if effect == "view":
             return frozenset(loans(given))
+        if effect == "same":
+            return given
         if effect == "conditional_copy":
             self.read(state, given, node, context)
             return made_conditional(given)

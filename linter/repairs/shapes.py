@@ -160,7 +160,7 @@ class Shapes:
         base = self.of(node.value)
         if base not in (TENSOR, OWNED):
             return PLAIN if base == PLAIN else UNKNOWN
-        return base if node.attr.value in load_contracts().tensor_attributes else PLAIN
+        return base if load_contracts().tensor_attributes.get(node.attr.value) == "view" else PLAIN
 
     def _of_call(self, call: cst.Call) -> Shape:
         if isinstance(call.func, cst.Attribute):
