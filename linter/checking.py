@@ -29,18 +29,17 @@ class Checker:
         self._project = Project(settings.contracts)
         self._events: dict[object, Retention] = {}
         self._failures: list[Finding] = []
-        self._added: list[tuple[SourceFile, list[Function]]] = []
+        self._added: list[tuple[SourceFile, FileIndex]] = []
 
     def add(self, source: SourceFile) -> None:
         """Take one file in. Raises `SourceError` for what is not Python."""
-        # Outer functions first: they run the functions inside them with what these capture.
-        index = self._project.add(source)
-        candidates = sorted(index.candidates(), key=lambda item: item.qualname.count("."))
-        self._added.append((source, candidates))
+        self._added.append((source, self._project.add(source)))
 
-    def _analyse(self, source: SourceFile, candidates: list[Function]) -> None:
+    def _analyse(self, source: SourceFile, index: FileIndex) -> None:
         executed: set[tuple[FileIndex, str]] = set()
-        for function in candidates:
+        candidates = index.candidates(self._project.stream_makers)
+        # Outer functions first: they run the functions inside them with what these capture.
+        for function in sorted(candidates, key=lambda item: item.qualname.count(".")):
             if function.outer is not None and (function.index, function.qualname) in executed:
                 continue
             try:
@@ -58,8 +57,8 @@ class Checker:
     def findings(self) -> list[Finding]:
         """What was found in the files that were added, and in those that their calls led to."""
         # Only now: a call must not lead to a file that is to be added, and so is read a second time.
-        for source, candidates in self._added:
-            self._analyse(source, candidates)
+        for source, index in self._added:
+            self._analyse(source, index)
         self._added.clear()
         return [
             *self._failures,

@@ -81,6 +81,7 @@ class Calls(Core, ABC):
         if isinstance(atom, Named):
             result = self.library_call(atom.name, arguments, node, state, context)
             own = atom.name.startswith(f"{context.index.module.name}.")
+            own = own or atom.name.rpartition(".")[2] in self.project.stream_makers
             if result is None and (own or any(state.holds_loans(item.value) for item in arguments)):
                 result = self._call_project(atom.name, arguments, node, state, context)
             if result is None and atom.name.partition(".")[0] in self.contracts.modules:

@@ -14,6 +14,7 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     Atom,
+    Flag,
     Guard,
     Loan,
     Loc,
@@ -23,6 +24,9 @@ from loaderlint.linter.interpreter.values import (
     made_conditional,
 )
 from loaderlint.linter.reading.nodes import walk
+
+
+_COLLECTIONS = frozenset({"list", "tuple", "dict", "set", "Mapping", "Sequence", "OrderedDict"})
 
 
 class Conditions(Core, ABC):
@@ -65,6 +69,9 @@ class Conditions(Core, ABC):
 
     def _eval_IfExp(self, node: cst.IfExp, state: State, context: Context) -> Value:
         self.evaluate(node.test, state, context)
+        outcome = self.outcome(node.test, state, context)
+        if outcome is not None:
+            return self.evaluate(node.body if outcome else node.orelse, state, context)
         other = state.copy()
         self.narrow(node.test, state, other, context)
         choices = [self.evaluate(node.body, state, context), self.evaluate(node.orelse, other, context)]
@@ -74,6 +81,18 @@ class Conditions(Core, ABC):
         if copies and all_or_none(choices) and self.looks_at_loans(node.test, state, context):
             return made_conditional(value)
         return value
+
+    def outcome(self, test: cst.BaseExpression, state: State, context: Context) -> bool | None:
+        """The outcome of asking a parameter that this call gave a literal truth value; None for other conditions."""
+        name = test.expression if isinstance(test, cst.UnaryOperation) else test
+        if not isinstance(name, cst.Name) or name.value not in _constant_parameters(context.function):
+            return None
+        (atom,) = (
+            value if len(value := state.frames[context.frame].get(name.value, NOTHING)) == 1 else (None,)
+        )
+        if not isinstance(atom, Flag):
+            return None
+        return atom.value if name is test else not atom.value
 
     def looks_at_loans(self, test: cst.BaseExpression, state: State, context: Context) -> bool:
         """Whether a condition asks a borrowed tensor whose memory it is."""
@@ -95,6 +114,11 @@ class Conditions(Core, ABC):
             elif isinstance(node, cst.BooleanOperation):
                 both = certain and isinstance(node.operator, cst.And)
                 todo += [(node.left, positive, both), (node.right, positive, both)]
+            elif _asks_for_a_collection(node):
+                collection, name = passed if positive else failed, node.args[0].value
+                known = self.evaluate(name, collection, context)
+                streams = (atom for atom in known if not self.is_stream(collection, frozenset({atom})))
+                collection.frames[context.frame][name.value] = frozenset(streams)
             elif _asks_for_a_marker(node):
                 unmarked = failed if positive else passed
                 for loan in loans(self.evaluate(node.args[0].value, unmarked, context)):
@@ -126,6 +150,42 @@ def all_or_none(choices: Sequence[Value]) -> bool:
 
 def _without_guards(value: Value) -> Value:
     return frozenset(atom for atom in value if not isinstance(atom, Guard))
+
+
+@cache
+def _constant_parameters(function: cst.CSTNode) -> frozenset[str]:
+    """The parameters that the function sets nowhere."""
+    if not isinstance(function, cst.FunctionDef):
+        return frozenset()
+    params = function.params
+    names = {item.name.value for item in (*params.posonly_params, *params.params, *params.kwonly_params)}
+    targets = (
+        cst.AssignTarget,
+        cst.AnnAssign,
+        cst.AugAssign,
+        cst.NamedExpr,
+        cst.For,
+        cst.CompFor,
+        cst.AsName,
+    )
+    for node in walk(function.body):
+        if isinstance(node, targets):
+            written = node.name if isinstance(node, cst.AsName) else node.target
+            names -= {inner.value for inner in walk(written) if isinstance(inner, cst.Name)}
+    return frozenset(names)
+
+
+def _asks_for_a_collection(node: cst.BaseExpression) -> bool:
+    """`isinstance(weights, list)`: not the one-shot stream that it may be otherwise."""
+    if not (
+        isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "isinstance"
+    ):
+        return False
+    return (
+        len(node.args) == 2
+        and isinstance(node.args[0].value, cst.Name)
+        and all(name.value in _COLLECTIONS for name in walk(node.args[1].value) if isinstance(name, cst.Name))
+    )
 
 
 def _asks_for_a_marker(node: cst.BaseExpression) -> bool:

@@ -72,6 +72,10 @@ class Core(Leases, ABC):
         """An attribute or bound method of a value."""
 
     @abstractmethod
+    def outcome(self, test: cst.BaseExpression, state: State, context: Context) -> bool | None:
+        """The outcome of a condition that is known, None for any other."""
+
+    @abstractmethod
     def narrow(self, test: cst.BaseExpression, passed: State, failed: State, context: Context) -> None:
         """Learn from a condition that has been evaluated, in the states of both its outcomes."""
 

@@ -12,6 +12,7 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
+    Flag,
     Atom,
     Instance,
     Loan,
@@ -48,7 +49,7 @@ class Expressions(Core, ABC):
     def _eval_Name(self, node: cst.Name, state: State, context: Context) -> Value:
         name = node.value
         if name in ("None", "True", "False"):
-            return NOTHING
+            return NOTHING if name == "None" else frozenset({Flag(name == "True")})
         frame: int | None = context.frame
         while frame is not None:
             names = state.frames.get(frame, {})

@@ -51,7 +51,9 @@ class Functions(Core, ABC):
         if isinstance(atom, Ref):
             return atom.loc in state.heap and state.heap[atom.loc].kind is Kind.FUNCTION
         owners = state.objects(atom.receiver) if isinstance(atom, Method) else []
-        return any(isinstance(obj.code, Class) and self.project.method(obj.code, atom.name) for _, obj in owners)
+        return any(
+            isinstance(obj.code, Class) and self.project.method(obj.code, atom.name) for _, obj in owners
+        )
 
     def function_value(self, node: cst.CSTNode, state: State, context: Context) -> Value:
         """A nested function or lambda; its default values are evaluated now."""
@@ -120,7 +122,9 @@ class Functions(Core, ABC):
     def _copies_by_looking(self, inner: Context) -> bool:
         """Whether the function decides by the tensor itself whether it is copied."""
         lent = next((way.state for way in inner.returns if any(loans(way.value))), None)
-        return lent is not None and any(self.looks_at_loans(test, lent, inner) for test in _tests(inner.function))
+        return lent is not None and any(
+            self.looks_at_loans(test, lent, inner) for test in _tests(inner.function)
+        )
 
     def _guards(self, inner: Context) -> Value:
         """The items that carry no marker on every way that does not return a literal false."""

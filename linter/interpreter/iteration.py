@@ -194,6 +194,11 @@ class Iteration(Core, ABC):
 
         if inputs:
             self.iterate(state, inputs[0], node, context, on_first)
+            # The input that ends may be a later one: it was asked for an item that it did not have.
+            ended = state.copy()
+            for value in inputs[1:]:
+                self.advance_all(ended, value, kept.site)
+            state.join(ended)
 
     def _lazy_map(
         self,

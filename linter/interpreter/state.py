@@ -166,8 +166,6 @@ class State:
             return False
         return any(
             isinstance(atom, Loan)
-            or (
-                isinstance(atom, Ref) and atom.loc in self.heap and self.heap[atom.loc].kind in STREAM_KINDS
-            )
+            or (isinstance(atom, Ref) and atom.loc in self.heap and self.heap[atom.loc].kind in STREAM_KINDS)
             for atom in self.reachable([value], within_call=not through)
         )

@@ -144,10 +144,16 @@ class Statements(Core, ABC):
         branch: cst.If | cst.Else | None = node
         while isinstance(branch, cst.If):
             self.evaluate(branch.test, state, context)
+            outcome = self.outcome(branch.test, state, context)
+            if outcome is False:
+                branch = branch.orelse
+                continue
             taken = state.copy()
             self.narrow(branch.test, taken, state, context)
             self._block(branch.body, taken, context)
             ends.append(taken)
+            if outcome is True:
+                state.dead = True
             branch = branch.orelse
         if branch is not None:
             self._block(branch.body, state, context)

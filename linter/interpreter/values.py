@@ -94,7 +94,13 @@ class Guard(NamedTuple):
     borrowed: Site
 
 
-Atom: TypeAlias = "Loan | Text | Ref | Tuple | Named | Instance | Method | Owned | Guard"
+class Flag(NamedTuple):
+    """A literal truth value."""
+
+    value: bool
+
+
+Atom: TypeAlias = "Loan | Text | Ref | Tuple | Named | Instance | Method | Owned | Guard | Flag"
 Value: TypeAlias = "frozenset[Atom]"
 
 NOTHING: Value = frozenset()

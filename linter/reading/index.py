@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -77,6 +77,7 @@ class FileIndex:
         self.classes: dict[str, Class] = {}
         self.globals: dict[str, ast.expr] = {}
         self.imports: dict[str, str] = {}
+        self.packages: set[str] = set()
         self._attributes: dict[str, dict[str, str]] = {}
         self._collect(tree)
 
@@ -93,8 +94,11 @@ class FileIndex:
                     function = self._function(node, prefix, owner, outer)
                     self.functions[function.qualname] = function
                     todo.append((node, f"{function.qualname}.", None, function))
-                elif isinstance(node, (ast.Import, ast.ImportFrom)) and outer is None:
-                    self.imports.update(imported_names(node, self.module))
+                elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                    names = dict(imported_names(node, self.module))
+                    self.packages.update(target.partition(".")[0] for target in names.values())
+                    if outer is None:
+                        self.imports.update(names)
                 elif isinstance(node, (ast.Assign, ast.AnnAssign)) and parent is tree:
                     self._global(node)
                 elif not isinstance(node, ast.expr):
@@ -111,15 +115,19 @@ class FileIndex:
             if isinstance(target, ast.Name) and node.value is not None:
                 self.globals[target.id] = node.value
 
-    def candidates(self) -> Iterator[Function]:
-        """The functions that handle a stream of their own: a parameter, or a producer that they call."""
+    def candidates(self, stream_makers: Set[str] = frozenset()) -> Iterator[Function]:
+        """The functions that handle a stream of their own: a parameter, or a producer that they call.
+
+        `stream_makers` are names of functions of the project that call a producer.
+        """
+        makers = self.stream_makers | (stream_makers & self.imports.keys())
         for function in self.functions.values():
             if (
                 function.streams
                 or function in self._around_loaders
                 or function.lent
                 or self.calls_producer(function)
-                or self._calls(function, self._stream_makers)
+                or self._calls(function, makers)
                 or self._installs_loader(function)
             ):
                 yield function
@@ -142,7 +150,7 @@ class FileIndex:
         return any(f".{attribute} = " in line for attribute in attributes for line in lines)
 
     @cached_property
-    def _stream_makers(self) -> set[str]:
+    def stream_makers(self) -> set[str]:
         """Names of the file's functions that call a producer, and so may hand out its stream."""
         return {function.node.name for function in self.functions.values() if self.calls_producer(function)}
 
@@ -150,7 +158,7 @@ class FileIndex:
         """Whether the function itself calls something that makes a stream."""
         return self._calls(function, self._producer_names)
 
-    def _calls(self, function: Function, names: set[str]) -> bool:
+    def _calls(self, function: Function, names: Set[str]) -> bool:
         if not names:
             return False
         lines = self._lines[function.node.lineno - 1 : function.node.end_lineno]
@@ -163,11 +171,10 @@ class FileIndex:
     @cached_property
     def _producer_names(self) -> set[str]:
         """Last names of the producers that the file's imports can reach."""
-        packages = {target.partition(".")[0] for target in self.imports.values()}
         return self.contracts.named("methods", "produce") | {
             call.rpartition(".")[2]
             for call in self.contracts.producer_by_call
-            if call.partition(".")[0] in packages or call.rpartition(".")[2] in self.imports
+            if call.partition(".")[0] in self.packages or call.rpartition(".")[2] in self.imports
         }
 
     def slice(self, function: Function) -> FunctionSlice:

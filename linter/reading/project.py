@@ -25,6 +25,7 @@ class Project:
         self._roots: dict[str, None] = {}
         self._sources: dict[str, SourceFile] = {}
         self._modules: dict[str, FileIndex] = {}
+        self._makers: tuple[frozenset[FileIndex], frozenset[str]] = (frozenset(), frozenset())
 
     def add(self, source: SourceFile) -> FileIndex:
         """Index a file that is being checked. Raises `SourceError` for what is not Python."""
@@ -44,6 +45,14 @@ class Project:
             except (SourceError, OSError):
                 self._indices[key] = None
         return self._indices[key]
+
+    @property
+    def stream_makers(self) -> frozenset[str]:
+        """The names of all functions, of the files read so far, that call a producer."""
+        known = frozenset(index for index in self._indices.values() if index is not None)
+        if known != self._makers[0]:
+            self._makers = (known, frozenset().union(*(index.stream_makers for index in known)))
+        return self._makers[1]
 
     def source(self, path: str) -> SourceFile | None:
         """The file of that path, as it was read for the analysis."""

@@ -14,6 +14,11 @@ _ITERABLES = {
     "Iterable", "Iterator", "Generator", "AsyncIterable", "AsyncIterator", "AsyncGenerator",
 }  # fmt: skip
 _NAME_HINT = re.compile(r"^(?:\w*_)?(?:weights?|tensors)(?:_(?:in|iter|iterator|stream|generator))?$")
+_OF_TENSORS = {
+    "copy_", "weight_loader", "load_weights", "load_state_dict", "dtype", "data", "clone", "detach", "narrow", "torch",
+    "default_weight_loader", "to", "cpu", "cuda", "cat", "numel", "Tensor",
+}  # fmt: skip
+_SURE_NAMES = re.compile(r"(?:named_)?weights(?:_(?:in|iter|iterator|stream|generator))?")
 _MATERIALIZERS = {"list", "dict", "tuple", "sorted", "OrderedDict"}
 _MAPPING_METHODS = {"items", "keys", "values", "get", "pop", "update", "setdefault"}
 
@@ -100,7 +105,20 @@ def _is_iterated_as_pairs(function: ast.FunctionDef, name: str) -> bool:
             collected = collected or any(_mentions(argument, name) for argument in node.args[:1])
     # What is used as a mapping is none, unless the code takes both and asks first, or has made it one. What is
     # only collected could be anything, as its loops show: tensors without names, say.
-    return (pairs or (collected and not singles)) and (either or not mapping)
+    # Pairs out of `weights` are weights; out of `updated_weights` they could be anything.
+    loads = "load" in function.name
+    sure = loads or _SURE_NAMES.fullmatch(name) is not None
+    evidence = (pairs and (sure or _handles_tensors(function))) or (collected and loads and not singles)
+    return evidence and (either or not mapping)
+
+
+def _handles_tensors(function: ast.FunctionDef) -> bool:
+    """Whether the function does anything that is done with tensors: pairs of names and numbers are no weights."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr in _OF_TENSORS)
+        or (isinstance(node, ast.Name) and node.id in _OF_TENSORS)
+        for node in ast.walk(function)
+    )
 
 
 def _is_bound_again(node: ast.AST, name: str) -> bool:
