@@ -25,7 +25,6 @@ from loaderlint.linter.interpreter.values import (
 )
 from loaderlint.linter.reading.nodes import walk
 
-
 _COLLECTIONS = frozenset({"list", "tuple", "dict", "set", "Mapping", "Sequence", "OrderedDict"})
 
 

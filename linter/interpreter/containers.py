@@ -64,12 +64,12 @@ class Containers(Core, ABC):
         if name == "clear":
             # Only the newest object of a site is a single one that is empty afterwards.
             if loc.recent:
-                state.update(loc, items=NOTHING, keys=NOTHING)
+                state.update(loc, items=NOTHING, keys=NOTHING, slots={})
             return NOTHING
         if name == "copy":
-            return self.new(state, node, context, Obj(obj.kind, obj.items, obj.keys))
+            return self.new(state, node, context, Obj(obj.kind, obj.items, obj.keys, slots=obj.slots))
         if name == "popitem":
-            return tuple_of(obj.keys, obj.items)
+            return tuple_of(obj.keys, obj.contents)
         if name in ("items", "keys", "values"):
             view = Obj(Kind.LAZY, operation=name, fields={"0": frozenset({Ref(loc)})})
             return self.new(state, node, context, view)
@@ -89,7 +89,11 @@ class Containers(Core, ABC):
         if name == "setdefault" and len(arguments) > 1:
             kept = self._kept(state.heap[loc].kind, node, holder, arguments[1].node, context)
             self.put(loc, default, state, kept, arguments[0].value)
-        return state.heap[loc].items | state.heap[loc].fields.get("[]", NOTHING) | default
+        obj = state.heap[loc]
+        slot = literal_slot(arguments[0].node) if arguments else None
+        if name == "pop" and slot in obj.slots and loc.recent:
+            state.update(loc, slots={key: value for key, value in obj.slots.items() if key != slot})
+        return obj.at(slot) | obj.fields.get("[]", NOTHING) | default
 
     def _kept(
         self, kind: Kind, node: cst.CSTNode, holder: cst.CSTNode, tensor: cst.CSTNode, context: Context
@@ -129,7 +133,7 @@ class Containers(Core, ABC):
         mappings = [inner for _, inner in state.objects(source) if inner.kind is Kind.DICT]
         if obj.kind is Kind.DICT and mappings:
             for inner in mappings:
-                self.put(loc, inner.items, state, kept, inner.keys)
+                self.put(loc, inner.contents, state, kept, inner.keys)
             return
 
         def add(now: State, item: Value) -> None:
@@ -147,3 +151,8 @@ def receiver_node(node: cst.CSTNode) -> cst.CSTNode:
     if not isinstance(node, cst.Call):
         return node
     return node.func.value if isinstance(node.func, cst.Attribute) else node.func
+
+
+def literal_slot(node: cst.CSTNode | None) -> str | None:
+    """The text of a literal key or index, which names one slot of a container; None for any other."""
+    return node.value if isinstance(node, (cst.SimpleString, cst.Integer)) else None

@@ -73,9 +73,9 @@ def _object(obj: Obj, state: State, depth: int) -> str:
     if depth >= _MAX_DEPTH:
         return "…"
     if obj.kind is Kind.DICT:
-        return f"dict of {describe(obj.items, state, depth + 1)}"
+        return f"dict of {describe(obj.contents, state, depth + 1)}"
     if obj.kind is Kind.FUTURE:
-        return f"job that was given {describe(obj.items, state, depth + 1)}"
+        return f"job that was given {describe(obj.contents, state, depth + 1)}"
     if obj.kind is Kind.LAZY:
         inputs = ", ".join(describe(value, state, depth + 1) for value in obj.fields.values())
         return f"{obj.operation} of {inputs}"
@@ -83,7 +83,9 @@ def _object(obj: Obj, state: State, depth: int) -> str:
         held = [f".{name}: {describe(value, state, depth + 1)}" for name, value in sorted(obj.fields.items())]
         return f"object ({'; '.join(held)})" if held else "object"
     name = _KINDS[obj.kind]
-    return f"{name} of {describe(obj.items, state, depth + 1)}" if obj.kind in (Kind.LIST, Kind.SET) else name
+    return (
+        f"{name} of {describe(obj.contents, state, depth + 1)}" if obj.kind in (Kind.LIST, Kind.SET) else name
+    )
 
 
 def _place(site: Site) -> str:

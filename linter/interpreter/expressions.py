@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC
 
 import libcst as cst
+from loaderlint.linter.interpreter.containers import literal_slot
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.frames import Assignment, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
@@ -12,8 +13,8 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
-    Flag,
     Atom,
+    Flag,
     Instance,
     Loan,
     Loc,
@@ -137,8 +138,8 @@ class Expressions(Core, ABC):
         else:
             return NOTHING
         for loc, obj in state.objects(self.place(base, state, context, depth + 1)):
-            if obj.kind in CONTAINER_KINDS and obj.items:
-                return obj.items
+            if obj.kind in CONTAINER_KINDS and obj.contents:
+                return obj.contents
             return self._member_object(loc, name, state)
         return NOTHING
 
@@ -181,8 +182,8 @@ class Expressions(Core, ABC):
     def _item(self, loc: Loc, node: cst.Subscript, state: State, context: Context) -> Value:
         obj = state.heap[loc]
         if obj.kind is Kind.LIST and isinstance(node.slice[0].slice, cst.Slice):
-            return self.new(state, node, context, Obj(Kind.LIST, obj.items))
-        return obj.items | obj.fields.get("[]", NOTHING)
+            return self.new(state, node, context, Obj(Kind.LIST, obj.contents))
+        return obj.at(subscript_slot(node)) | obj.fields.get("[]", NOTHING)
 
     def index_value(self, node: cst.Subscript, state: State, context: Context) -> Value:
         """The value of a subscript's index or key."""
@@ -226,7 +227,7 @@ class Expressions(Core, ABC):
             return TEXT
         containers = [obj for _, obj in state.objects(left | right) if obj.kind in CONTAINER_KINDS]
         if containers:
-            items = frozenset().union(*(obj.items for obj in containers))
+            items = frozenset().union(*(obj.contents for obj in containers))
             keys = frozenset().union(*(obj.keys for obj in containers))
             return self.new(state, node, context, Obj(containers[0].kind, items, keys))
         # Views of keys and the like are compared by name; only tensors themselves are read.
@@ -288,3 +289,9 @@ def _integer(node: cst.BaseExpression | None) -> int | None:
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
         sign, node = -1, node.expression
     return sign * node.evaluated_value if isinstance(node, cst.Integer) else None
+
+
+def subscript_slot(node: cst.Subscript) -> str | None:
+    """The slot that a subscript with one literal key or index names."""
+    index = node.slice[0].slice
+    return literal_slot(index.value) if len(node.slice) == 1 and isinstance(index, cst.Index) else None

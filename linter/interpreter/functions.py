@@ -178,7 +178,7 @@ class Functions(Core, ABC):
             if isinstance(atom, Tuple):
                 found.update(*atom.items)
             elif isinstance(atom, Ref) and atom.loc in state.heap:
-                found |= state.heap[atom.loc].items
+                found |= state.heap[atom.loc].contents
         return frozenset(found)  # type: ignore[arg-type]
 
 

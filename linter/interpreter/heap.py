@@ -32,14 +32,15 @@ CONTAINER_KINDS = frozenset({Kind.LIST, Kind.DICT, Kind.SET})
 class Obj:
     """One object. Immutable: states share objects, a write replaces.
 
-    `items` are a container's elements (a dict's values), `keys` a dict's keys, `fields` attributes or a lazy
-    iterator's inputs. `escapes` says that the object outlives the analysed call.
+    `items` are a container's elements (a dict's values), `slots` those under a literal key or index, `keys` a
+    dict's keys, `fields` attributes or a lazy iterator's inputs. `escapes` says that the object outlives the analysed call.
     """
 
     kind: Kind
     items: Value = NOTHING
     keys: Value = NOTHING
     fields: dict[str, Value] = field(default_factory=dict)
+    slots: dict[str, Value] = field(default_factory=dict)
     operation: str = ""
     code: object = None
     escapes: bool = False
@@ -47,27 +48,44 @@ class Obj:
     def mapped(self, change: Callable[[Value], Value]) -> Obj:
         """This object with `change` applied to every value that it holds."""
         fields = {name: change(value) for name, value in self.fields.items()}
+        slots = {name: change(value) for name, value in self.slots.items()}
         items, keys = change(self.items), change(self.keys)
-        if items == self.items and keys == self.keys and fields == self.fields:
+        if (items, keys, fields, slots) == (self.items, self.keys, self.fields, self.slots):
             return self
-        return replace(self, items=items, keys=keys, fields=fields)
+        return replace(self, items=items, keys=keys, fields=fields, slots=slots)
 
     def joined(self, other: Obj) -> Obj:
         """The object that is either of the two."""
         if self is other or self == other:
             return self
-        fields = {
-            name: self.fields.get(name, NOTHING) | other.fields.get(name, NOTHING)
-            for name in {**self.fields, **other.fields}
-        }
         return replace(
             self,
             items=self.items | other.items,
             keys=self.keys | other.keys,
-            fields=fields,
+            fields=_either(self.fields, other.fields),
+            slots=_either(self.slots, other.slots),
             escapes=self.escapes or other.escapes,
         )
 
     def values(self) -> list[Value]:
         """Everything that the object holds."""
-        return [self.items, self.keys, *self.fields.values()]
+        return [self.items, self.keys, *self.fields.values(), *self.slots.values()]
+
+    @property
+    def contents(self) -> Value:
+        """All elements of a container."""
+        return self.items.union(*self.slots.values())
+
+    def at(self, slot: str | None) -> Value:
+        """The elements that a key or index gives: `slot` if it is a literal, None for any other."""
+        return (
+            self.items | self.slots[slot]
+            if slot in self.slots
+            else self.contents
+            if slot is None
+            else self.items
+        )
+
+
+def _either(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
+    return {name: left.get(name, NOTHING) | right.get(name, NOTHING) for name in {**left, **right}}

@@ -271,7 +271,7 @@ class Iteration(Core, ABC):
     ) -> None:
         def once(now: State) -> None:
             for _, obj in now.objects(inputs[0]):
-                on_item(now, tuple_of(obj.keys, obj.items))
+                on_item(now, tuple_of(obj.keys, obj.contents))
 
         self.fixpoint(state, once)
 
@@ -286,7 +286,7 @@ class Iteration(Core, ABC):
     ) -> None:
         def once(now: State) -> None:
             for _, obj in now.objects(inputs[0]):
-                on_item(now, obj.items)
+                on_item(now, obj.contents)
 
         self.fixpoint(state, once)
 
@@ -356,7 +356,7 @@ def fresh_item(element: object, stream: Loc, site: Site) -> Value:
 
 
 def _items(obj: Obj) -> Value:
-    return obj.keys if obj.kind is Kind.DICT else obj.items
+    return obj.keys if obj.kind is Kind.DICT else obj.contents
 
 
 def _direct_items(value: Value) -> Value:

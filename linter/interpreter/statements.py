@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.expressions import subscript_slot
 from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.state import State
@@ -16,6 +17,7 @@ from loaderlint.linter.interpreter.values import (
     TEXT,
     Kept,
     Loan,
+    Loc,
     Named,
     Ref,
     Text,
@@ -108,13 +110,29 @@ class Statements(Core, ABC):
                 for loc, obj in state.objects(self.evaluate(target.value, state, context)):
                     left = {name: value for name, value in obj.fields.items() if name != target.attr.value}
                     state.update(loc, fields=left)
-            elif isinstance(target, cst.Subscript) and isinstance(target.slice[0].slice, cst.Slice):
-                self._empty(self.evaluate(target.value, state, context), state)
+            elif isinstance(target, cst.Subscript):
+                self._delete_item(target, state, context)
 
-    def _empty(self, value: Value, state: State) -> None:
-        for loc in state.refs(value):
-            if loc.recent and len(state.refs(value)) == 1:
-                state.update(loc, items=NOTHING, keys=NOTHING)
+    def _store(
+        self, loc: Loc, held: Value, keys: Value, slot: str | None, single: bool, state: State
+    ) -> None:
+        """Put into a container: a literal key of one known container overwrites what was there."""
+        obj = state.heap[loc]
+        if slot is None:
+            state.update(loc, items=obj.items | held, keys=obj.keys | keys)
+            return
+        known = NOTHING if single else obj.slots.get(slot, NOTHING)
+        state.update(loc, slots={**obj.slots, slot: known | held}, keys=obj.keys | keys)
+
+    def _delete_item(self, target: cst.Subscript, state: State, context: Context) -> None:
+        """`del kept[:]` empties a container, `del kept["name"]` a slot, if it is one known container."""
+        refs = state.refs(self.evaluate(target.value, state, context))
+        for loc in refs if len(refs) == 1 and refs[0].recent else ():
+            slots, slot = state.heap[loc].slots, subscript_slot(target)
+            if isinstance(target.slice[0].slice, cst.Slice):
+                state.update(loc, items=NOTHING, keys=NOTHING, slots={})
+            elif slot in slots:
+                state.update(loc, slots={key: value for key, value in slots.items() if key != slot})
 
     def _run_Global(self, node: cst.Global, state: State, context: Context) -> None:
         context.globals.update(item.name.value for item in node.names)
@@ -337,7 +355,7 @@ class Statements(Core, ABC):
                 found.add(atom)
             elif isinstance(atom, Ref) and atom.loc in state.heap:
                 obj = state.heap[atom.loc]
-                found.update(obj.keys if obj.kind is Kind.DICT else obj.items)
+                found.update(obj.keys if obj.kind is Kind.DICT else obj.contents)
         return frozenset(found)  # type: ignore[arg-type]
 
     def _assign_attribute(
@@ -369,11 +387,10 @@ class Statements(Core, ABC):
                 kept = Kept(Site(context.unit, site.node), kind, target.value, site.value)
                 self.keep_inside(state, value, kept)
                 held = self.keep(value, kept)
-                state.update(
-                    loc,
-                    items=state.heap[loc].items | held,
-                    keys=obj.keys | (TEXT if is_text(key) else NOTHING),
-                )
+                text = TEXT if is_text(key) else NOTHING
+                slot = subscript_slot(target)
+                single = loc.recent and len(state.refs(base)) == 1
+                self._store(loc, held, text, slot, single, state)
                 stored = True
         if not stored:
             # A slot of a tensor: the data is copied into it.

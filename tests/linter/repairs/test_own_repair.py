@@ -175,10 +175,15 @@ def test_a_dict_of_everything_is_unsafe():
 def test_an_unused_future_becomes_a_call_in_line():
     code = loop(
         "pool.submit(self.put, name, w)",
-        before=("from concurrent.futures import ThreadPoolExecutor", "pool = ThreadPoolExecutor(1)"),
-        after=("pool.shutdown()",),
+        before=(
+            "from concurrent.futures import ThreadPoolExecutor",
+            "from threading import Event",
+            "pool, self.over = ThreadPoolExecutor(1), Event()",
+        ),
+        after=("self.over.set()", "pool.shutdown()"),
     )
-    code += "\n    def put(self, name, w):\n        import time; time.sleep(0.02)\n"
+    # A worker that gets to its work only when the stream is over, as a busy one does.
+    code += "\n    def put(self, name, w):\n        self.over.wait(0.3)\n"
     code += "        self.params[name] = w.clone()\n"
     repaired = repair(code, Kept(Holder.SUBMITTED, "pool.submit(self.put, name, w)", "pool"))
     assert repaired.fix.applicability is Applicability.UNSAFE
