@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -127,6 +128,13 @@ def main(
         context.exit(2)
     except SourceError as error:
         click.echo(render_error(error.error), err=True)
+        context.exit(2)
+    except BrokenPipeError:
+        raise  # Whoever read the output has seen enough: click ends quietly.
+    except OSError as error:
+        # A current directory that is gone, a full disk behind standard output.
+        with suppress(OSError):
+            click.echo(f"loaderlint: {error}", err=True)
         context.exit(2)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from loaderlint.linter.reading.sieve import Sieve
-from loaderlint.linter.settings import Settings, load_settings
+from loaderlint.linter.settings import Settings, SettingsError, load_settings
 
 
 class Flake8Plugin:
@@ -28,6 +28,8 @@ class Flake8Plugin:
         """Yield (line from 1, column from 0, text, plugin). A failure of ours becomes an LDR900."""
         try:
             findings = self._findings()
+        except SettingsError as error:
+            findings = [(1, 0, f"LDR900 {error}")]
         except Exception as error:  # flake8 would end the whole run.
             findings = [(1, 0, f"LDR900 internal error, please report it: {type(error).__name__}: {error}")]
         for line, column, text in findings:

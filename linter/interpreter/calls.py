@@ -44,12 +44,32 @@ class Calls(Core, ABC):
         method = isinstance(node.func, cst.Attribute)
         callee = (self.member if method else self.evaluate)(node.func, state, context)
         arguments = [self._argument(item, state, context) for item in node.args]
+        inherited = self._inherited(node.func, arguments, state, context) if method else None
+        if inherited is not None:
+            function, receiver = inherited
+            bound = [Argument(receiver, node.func), *arguments]
+            return self.call(self.project_function(function, state), bound, node, state, context)
         if method and not callee:
             return self._unknown_method(node.func.attr.value, arguments, node, state, context)
         result = self.call(callee, arguments, node, state, context)
         if any(isinstance(atom, Guard) for atom in result):
             self._verdicts[node] = result
         return result
+
+    def _inherited(
+        self, called: cst.Attribute, arguments: Sequence[Argument], state: State, context: Context
+    ) -> tuple[Function, Value] | None:
+        """The method that `super().name` is, if it can matter, and the object that it is called on."""
+        base = called.value
+        is_super = (
+            isinstance(base, cst.Call) and isinstance(base.func, cst.Name) and base.func.value == "super"
+        )
+        if not is_super or context.owner is None:
+            return None
+        function = self.project.inherited_method(context.owner, called.attr.value)
+        if function is None or not self._worth_running(function, arguments, state):
+            return None
+        return function, self.evaluate(cst.Name("self"), state, context)
 
     def _argument(self, item: cst.Arg, state: State, context: Context) -> Argument:
         value = self.evaluate(item.value, state, context)

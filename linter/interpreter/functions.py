@@ -102,9 +102,16 @@ class Functions(Core, ABC):
             return self.new(state, node, context, Obj(Kind.GENERATOR, code=(code, inner)), "generator")
         self.execute(code.body.body, state, inner)
         results = self._returned(state, inner)
-        if not _makes_closures(code):
-            state.frames.pop(frame, None)
+        names = state.frames.pop(frame, None)
+        if names is not None and _makes_closures(code) and self._is_captured(frame, results, state):
+            state.frames[frame] = names
         return results
+
+    def _is_captured(self, frame: int, results: Value, state: State) -> bool:
+        """Whether a function or generator that can still be reached refers to a frame that has returned."""
+        reached = (state.heap[loc] for loc in state.live([results]) if loc in state.heap)
+        made = (obj.code for obj in reached if obj.kind in (Kind.FUNCTION, Kind.GENERATOR))
+        return any(made_in.frame == frame for _, made_in in made)  # type: ignore[misc]
 
     def _returned(self, state: State, inner: Context) -> Value:
         """What a function returned, and what its result says about an ownership marker of its arguments."""

@@ -312,12 +312,16 @@ class Iteration(Core, ABC):
         if isinstance(code, cst.GeneratorExp):
             self._run_generator_expression(state, code, obj.fields["source"], made_in, on_item)
             return
+        if made_in.frame not in state.frames:
+            return
         inner = replace(
             made_in, caller=context, call=node, on_yield=on_item, breaks=[], continues=[], returns=[]
         )
         self.execute(code.body.body, state, inner)
         for way in inner.returns:
             state.join(way.state)
+        # An exhausted generator yields nothing more, and keeps nothing.
+        state.frames.pop(made_in.frame, None)
 
     def _run_generator_expression(
         self, state: State, code: cst.GeneratorExp, source: Value, made_in: Context, on_item: OnItem

@@ -76,7 +76,7 @@ class State:
                 differing.append(loc)
         if not differing:
             return
-        mine, theirs = self._live(), other._live()
+        mine, theirs = self.live(), other.live()
         for loc in differing:
             if loc in mine or loc not in theirs:
                 keep_mine = loc in mine and loc not in theirs
@@ -84,9 +84,9 @@ class State:
             else:
                 self.heap[loc] = other.heap[loc]
 
-    def _live(self) -> set[Loc]:
-        """The objects that can be reached from a variable, a running job, or from outside."""
-        roots = [value for names in self.frames.values() for value in names.values()]
+    def live(self, values: Iterable[Value] = ()) -> set[Loc]:
+        """The objects that can be reached from `values`, a variable, a running job, or from outside."""
+        roots = [*values, *(value for names in self.frames.values() for value in names.values())]
         roots.append(frozenset(Ref(loc) for loc in self.pending))
         roots.append(frozenset(Ref(loc) for loc, obj in self.heap.items() if obj.escapes))
         return {atom.loc for atom in self.reachable(roots) if isinstance(atom, Ref)}

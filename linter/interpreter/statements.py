@@ -213,7 +213,11 @@ class Statements(Core, ABC):
 
         self.fixpoint(state, once)
         context.breaks, context.continues = outer_breaks, outer_continues
-        self.evaluate(node.test, state, context)
+        left = self.evaluate(node.test, state, context)
+        refs = state.refs(left)
+        if len(refs) == 1 and refs[0].recent and state.heap[refs[0]].kind in CONTAINER_KINDS:
+            # `while queue:` ends when the queue is empty.
+            state.update(refs[0], items=NOTHING, keys=NOTHING, slots={})
         if isinstance(node.test, cst.Name) and node.test.value == "True":
             state.dead = True
         elif node.orelse is not None:

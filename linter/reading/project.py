@@ -108,6 +108,12 @@ class Project:
                 return found
         return None
 
+    def inherited_method(self, owner: Class, name: str) -> Function | None:
+        """The method that `super().name` calls in a method of `owner`."""
+        above = list(self.lineage(owner))[1:]
+        found = (cls.index.functions.get(f"{cls.qualname}.{name}") for cls in above)
+        return next((function for function in found if function is not None), None)
+
     def fields(self, owner: Class) -> list[str]:
         """The annotated fields of a dataclass or named tuple, those of the classes above it first."""
         names: dict[str, None] = {}
