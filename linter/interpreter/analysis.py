@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import libcst as cst
+from loaderlint.linter.interpreter.assignments import Assignments
 from loaderlint.linter.interpreter.calls import Calls
 from loaderlint.linter.interpreter.conditions import Conditions
 from loaderlint.linter.interpreter.containers import Containers
@@ -22,7 +23,16 @@ from loaderlint.linter.settings import Assume
 
 
 class Interpreter(
-    Statements, Expressions, Conditions, Displays, Calls, Functions, Containers, Iteration, Libraries
+    Statements,
+    Assignments,
+    Expressions,
+    Conditions,
+    Displays,
+    Calls,
+    Functions,
+    Containers,
+    Iteration,
+    Libraries,
 ):
     """Runs one function abstractly, with everything of its file that it calls."""
 

@@ -7,23 +7,14 @@ from collections.abc import Sequence
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
-from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.expressions import subscript_slot
 from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
-from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
+from loaderlint.linter.interpreter.heap import CONTAINER_KINDS
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
-    TEXT,
-    Kept,
-    Loan,
-    Loc,
     Named,
-    Ref,
-    Text,
-    Tuple,
     Value,
-    is_text,
 )
 
 
@@ -112,17 +103,6 @@ class Statements(Core, ABC):
                     state.update(loc, fields=left)
             elif isinstance(target, cst.Subscript):
                 self._delete_item(target, state, context)
-
-    def _store(
-        self, loc: Loc, held: Value, keys: Value, slot: str | None, single: bool, state: State
-    ) -> None:
-        """Put into a container: a literal key of one known container overwrites what was there."""
-        obj = state.heap[loc]
-        if slot is None:
-            state.update(loc, items=obj.items | held, keys=obj.keys | keys)
-            return
-        known = NOTHING if single else obj.slots.get(slot, NOTHING)
-        state.update(loc, slots={**obj.slots, slot: known | held}, keys=obj.keys | keys)
 
     def _delete_item(self, target: cst.Subscript, state: State, context: Context) -> None:
         """`del kept[:]` empties a container, `del kept["name"]` a slot, if it is one known container."""
@@ -275,130 +255,6 @@ class Statements(Core, ABC):
 
     def _run_FunctionDef(self, node: cst.FunctionDef, state: State, context: Context) -> None:
         state.frames[context.frame][node.name.value] = self.function_value(node, state, context)
-
-    # Where values are put
-
-    def assign(
-        self, target: cst.CSTNode, value: Value, state: State, context: Context, site: Assignment
-    ) -> None:
-        """Bind a name, unpack, or store into an attribute or a slot."""
-        if isinstance(target, cst.Name):
-            self._assign_name(target, value, state, context, site)
-        elif isinstance(target, (cst.Tuple, cst.List)):
-            self._unpack(target, value, state, context, site)
-        elif isinstance(target, cst.Attribute):
-            self._assign_attribute(target, value, state, context, site)
-        elif isinstance(target, cst.Subscript):
-            self._assign_slot(target, value, state, context, site)
-
-    def _assign_name(
-        self, target: cst.Name, value: Value, state: State, context: Context, site: Assignment
-    ) -> None:
-        name = target.value
-        kind = Holder.OBJECT if name in context.globals else Holder.VARIABLE
-        held = self.keep(value, Kept(Site(context.unit, site.node), kind, target, site.value))
-        known = state.frames[context.frame].get(name, NOTHING)
-        if isinstance(site.node, (cst.Assign, cst.AnnAssign)) and known & value:
-            # `head = head if late else other`: what the name has kept before, it keeps from there on.
-            held = (known & value) | self.keep(
-                value - known, Kept(Site(context.unit, site.node), kind, target, site.value)
-            )
-        if name in context.globals:
-            loc = self.global_object(state, context.index)
-            fields = {**state.heap[loc].fields, name: held}
-            state.update(loc, fields=fields)
-            return
-        frame: int | None = context.frame
-        if name in context.nonlocals:
-            frame = self.parents[context.frame]
-            while frame is not None and name not in state.frames.get(frame, {}):
-                frame = self.parents[frame]
-        state.frames[context.frame if frame is None else frame][name] = held
-
-    def _unpack(
-        self, target: cst.Tuple | cst.List, value: Value, state: State, context: Context, site: Assignment
-    ) -> None:
-        if self.is_stream(state, value):
-            value = self.materialized(value, site.node, site.value, state, context)
-        count = len(target.elements)
-        written = [element.value for element in target.elements]
-        if (
-            site.value is not target
-            and isinstance(site.value, cst.Tuple)
-            and len(site.value.elements) == count
-        ):
-            written = [element.value for element in site.value.elements]
-        starred = next(
-            (i for i, item in enumerate(target.elements) if isinstance(item, cst.StarredElement)), count
-        )
-        for place, element in enumerate(target.elements):
-            if place == starred:
-                parts = self._component(value, starred, count, state, rest=True)
-                kept = Kept(Site(context.unit, site.node), Holder.LIST, element.value, site.value)
-                part = self.new(state, element, context, Obj(Kind.LIST, self.keep(parts, kept)))
-            else:
-                part = self._component(value, place - count if place > starred else place, count, state)
-            # The part as it is written: the target of a loop, an item of a display, else the whole value.
-            apart = site.value is target or isinstance(site.value, cst.Tuple)
-            part_site = Assignment(site.node, written[place]) if apart else site
-            self.assign(element.value, part, state, context, part_site)
-
-    def _component(self, value: Value, place: int, count: int, state: State, rest: bool = False) -> Value:
-        """What position `place` of an unpacked value holds; `rest`: what a starred target at `place` collects."""
-        found: set[object] = set()
-        for atom in value:
-            if isinstance(atom, Tuple):
-                after = count - 1 - place
-                items = (
-                    atom.items[place : len(atom.items) - after]
-                    if rest
-                    else atom.items[place : place + 1 or None]
-                )
-                found.update(*items)
-            elif isinstance(atom, (Loan, Text)):
-                found.add(atom)
-            elif isinstance(atom, Ref) and atom.loc in state.heap:
-                obj = state.heap[atom.loc]
-                found.update(obj.keys if obj.kind is Kind.DICT else obj.contents)
-        return frozenset(found)  # type: ignore[arg-type]
-
-    def _assign_attribute(
-        self, target: cst.Attribute, value: Value, state: State, context: Context, site: Assignment
-    ) -> None:
-        base = self.evaluate(target.value, state, context)
-        if not state.refs(base) and state.holds_loans(value):
-            base = self.place(target.value, state, context)
-        held = self.keep(value, Kept(Site(context.unit, site.node), Holder.OBJECT, target, site.value))
-        if target.attr.value in self.contracts.loader_attributes:
-            self.run_as_loader(value, target, state, context)
-        objects = [(loc, obj) for loc, obj in state.objects(base) if obj.kind is Kind.OBJECT]
-        for loc, obj in objects:
-            name = target.attr.value
-            known = NOTHING if len(objects) == 1 and loc.recent else obj.fields.get(name, NOTHING)
-            state.update(loc, fields={**obj.fields, name: known | held})
-
-    def _assign_slot(
-        self, target: cst.Subscript, value: Value, state: State, context: Context, site: Assignment
-    ) -> None:
-        base = self.evaluate(target.value, state, context)
-        key = self.index_value(target, state, context)
-        if not state.refs(base) and is_text(key) and state.holds_loans(value):
-            base = self.place(target.value, state, context)
-        stored = False
-        for loc, obj in state.objects(base):
-            kind = Holder.LIST if obj.kind is Kind.LIST else Holder.DICT
-            if obj.kind in CONTAINER_KINDS or (obj.kind is Kind.OBJECT and is_text(key)):
-                kept = Kept(Site(context.unit, site.node), kind, target.value, site.value)
-                self.keep_inside(state, value, kept)
-                held = self.keep(value, kept)
-                text = TEXT if is_text(key) else NOTHING
-                slot = subscript_slot(target)
-                single = loc.recent and len(state.refs(base)) == 1
-                self._store(loc, held, text, slot, single, state)
-                stored = True
-        if not stored:
-            # A slot of a tensor: the data is copied into it.
-            self.read(state, value, site.node, context)
 
 
 def dotted(node: cst.BaseExpression) -> str:
