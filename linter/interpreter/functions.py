@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 import libcst as cst
@@ -17,6 +18,7 @@ from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
     Atom,
+    Flag,
     Guard,
     Loan,
     Loc,
@@ -156,6 +158,7 @@ class Functions(Core, ABC):
     ) -> dict[str, Value]:
         """The parameters' values. Starred arguments fill what is left; `*args` and `**kwargs` become containers."""
         bound = dict(defaults)
+        arguments = [replace(item, value=_literal_flags(item)) for item in arguments]
         names = [parameter.name.value for parameter in _parameters(code)]
         in_order = len(names) - len(code.params.kwonly_params)
         positional = [item.value for item in arguments if not item.keyword and not item.star]
@@ -195,6 +198,13 @@ def _lent(state: State, frame: int) -> frozenset[Guard]:
     return frozenset(
         Guard(loan.stream, loan.borrowed) for value in held for loan in loans(value) if not loan.stale
     )
+
+
+def _literal_flags(item: Argument) -> Value:
+    """An argument's value; a truth value counts only where it is written out, not where it is one of several."""
+    if is_name(item.node, "True") or is_name(item.node, "False"):
+        return item.value
+    return frozenset(atom for atom in item.value if not isinstance(atom, Flag))
 
 
 def _is_literal(node: cst.CSTNode) -> bool:
