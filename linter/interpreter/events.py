@@ -19,7 +19,6 @@ class Holder(str, Enum):
     VARIABLE = "variable"
     CAPTURED = "captured"
     TEED = "teed"
-    YIELDED = "yielded"
     SUBMITTED = "submitted"
 
 

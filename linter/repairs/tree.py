@@ -11,10 +11,10 @@ from loaderlint.linter.reading.nodes import children, walk
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.repairs.texts import short
 
-Block = cst.IndentedBlock | cst.SimpleStatementSuite | cst.Module
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement | cst.SimpleStatementSuite
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+
 
 class Refused(Exception):
     """This strategy does not fit; `str()` is the reason, a sentence for the user."""
@@ -65,15 +65,6 @@ class Tree:
         """The innermost statement around `node`, or `node`."""
         kinds = (cst.SimpleStatementLine, cst.BaseCompoundStatement, cst.SimpleStatementSuite)
         return next(around for around in (node, *self.ancestors(node)) if isinstance(around, kinds))
-
-    def in_comprehension(self, node: cst.CSTNode, below: cst.CSTNode) -> bool:
-        """Whether `node` runs in a comprehension or generator expression that lies inside `below`."""
-        for around in self.ancestors(node):
-            if around is below:
-                return False
-            if isinstance(around, cst.BaseComp):
-                return True
-        return False
 
     def start(self, node: cst.CSTNode) -> tuple[int, int]:
         """Where `node` begins, its own parentheses included."""
