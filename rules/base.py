@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from loaderlint.linter.findings import Category, Severity
-from loaderlint.linter.interpreter.events import Retention
+from loaderlint.linter.interpreter.events import Event, Fact, Retention
+
+AnEvent = TypeVar("AnEvent", bound=Event)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule. `matches` decides by the event, and by its LibCST nodes where the event alone does not tell.
+class Rule(Generic[AnEvent]):
+    """One rule: what it says about events of its `fact`.
 
-    `message` is one line for the user; `since` the first release with the rule; `fixable` says whether a repair is
-    ever offered.
+    `matches` decides by the event, and by its LibCST nodes where the event alone does not tell. `message` is one line
+    for the user, `consequence` another one, or "". `since` is the first release with the rule, `fixable` whether a
+    repair is ever offered. A rule in `preview` is off until it is selected: its page says what it gets wrong.
     """
 
     code: str
@@ -22,13 +26,21 @@ class Rule:
     category: Category
     since: str
     fixable: bool
-    matches: Callable[[Retention], bool]
-    message: Callable[[Retention], str]
+    matches: Callable[[AnEvent], bool]
+    message: Callable[[AnEvent], str]
+    fact: Fact = Fact.RETAINED
+    consequence: str = ""
+    preview: bool = False
 
     @property
     def severity(self) -> Severity:
         """Correctness rules report errors, the others warnings."""
         return Severity.ERROR if self.category is Category.CORRECTNESS else Severity.WARNING
+
+
+def always(event: Event) -> bool:
+    """Matches every event of the rule's fact."""
+    return True
 
 
 def one_line(text: str, limit: int = 60) -> str:

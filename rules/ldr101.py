@@ -39,4 +39,4 @@ def message(event: Retention) -> str:
     return f"the stream is collected by `{text}` and read after it has moved on"
 
 
-RULE = Rule("LDR101", "stream-materialized", Category.CORRECTNESS, "0.1.0", True, matches, message)
+RULE = Rule[Retention]("LDR101", "stream-materialized", Category.CORRECTNESS, "0.1.0", True, matches, message)

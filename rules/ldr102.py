@@ -49,4 +49,4 @@ def message(event: Retention) -> str:
     )
 
 
-RULE = Rule("LDR102", "borrowed-tensor-in-list", Category.CORRECTNESS, "0.1.0", True, matches, message)
+RULE = Rule[Retention]("LDR102", "borrowed-tensor-in-list", Category.CORRECTNESS, "0.1.0", True, matches, message)

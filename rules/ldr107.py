@@ -32,4 +32,4 @@ def message(event: Retention) -> str:
     return f"`{one_line(event.holder)}` keeps the tensors that one branch has passed and another reads later"
 
 
-RULE = Rule("LDR107", "stream-teed", Category.CORRECTNESS, "0.1.0", False, matches, message)
+RULE = Rule[Retention]("LDR107", "stream-teed", Category.CORRECTNESS, "0.1.0", False, matches, message)

@@ -31,4 +31,4 @@ def message(event: Retention) -> str:
     return f"streamed tensor `{tensor_name(event)}` is handed to a worker and the stream moves on without waiting for it"
 
 
-RULE = Rule("LDR201", "borrowed-tensor-submitted", Category.CORRECTNESS, "0.1.0", True, matches, message)
+RULE = Rule[Retention]("LDR201", "borrowed-tensor-submitted", Category.CORRECTNESS, "0.1.0", True, matches, message)

@@ -34,4 +34,4 @@ def message(event: Retention) -> str:
     )
 
 
-RULE = Rule("LDR301", "conditional-copy-kept", Category.HAZARD, "0.1.0", False, matches, message)
+RULE = Rule[Retention]("LDR301", "conditional-copy-kept", Category.HAZARD, "0.1.0", False, matches, message)

@@ -8,7 +8,7 @@ from loaderlint.linter.interpreter.calls import Calls
 from loaderlint.linter.interpreter.conditions import Conditions
 from loaderlint.linter.interpreter.containers import Containers
 from loaderlint.linter.interpreter.displays import Displays
-from loaderlint.linter.interpreter.events import Retention, Site
+from loaderlint.linter.interpreter.events import Event, Site
 from loaderlint.linter.interpreter.expressions import Expressions
 from loaderlint.linter.interpreter.frames import Context, Returned
 from loaderlint.linter.interpreter.functions import Functions
@@ -36,7 +36,7 @@ class Interpreter(
 ):
     """Runs one function abstractly, with everything of its file that it calls."""
 
-    def run(self, function: Function) -> list[Retention]:
+    def run(self, function: Function) -> list[Event]:
         """Analyse `function` as an entry point; its stream parameters lend until they advance."""
         unit = function.index.slice(function)
         code = unit.function
@@ -50,7 +50,7 @@ class Interpreter(
         self.executed.add((function.index, function.qualname))
         self.execute(code.body.body, state, context)
         self._leave(state, context)
-        return list(self.retentions.values())
+        return [*self.retentions.values(), *self.observations.values()]
 
     def _entry_value(self, parameter: cst.Param, function: Function, state: State, context: Context) -> Value:
         name = parameter.name.value

@@ -1,9 +1,10 @@
-"""What the interpreter observed: a borrowed tensor that was kept and read after its lease ended."""
+"""What an analysis observed: a borrowed tensor kept and read after its lease ended, or another fact about a loader."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import libcst as cst
 from loaderlint.linter.reading.slices import FunctionSlice
@@ -20,6 +21,12 @@ class Holder(str, Enum):
     CAPTURED = "captured"
     TEED = "teed"
     SUBMITTED = "submitted"
+
+
+class Fact(str, Enum):
+    """What an event says; each rule is about one of these."""
+
+    RETAINED = "retained"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,8 @@ class Retention:
     on, `read` the place that reads stale data. `conditional` marks a copy that may have been none (`.to(device)`).
     """
 
+    fact: ClassVar[Fact] = Fact.RETAINED
+
     holder_kind: Holder
     holder: str
     tensor: str
@@ -50,3 +59,35 @@ class Retention:
     read_note: str
     conditional: bool
     assumptions: tuple[str, ...]
+
+    @property
+    def at(self) -> Site:
+        """Where it is reported."""
+        return self.kept
+
+
+class Note(NamedTuple):
+    """One place on the way to an observation: a word for programs, where, and what happens there."""
+
+    kind: str
+    site: Site
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A fact about a loader other than a retention.
+
+    `at` is where it is reported; `subject` is the source text that the message names, `detail` a second one where
+    the fact needs it. `notes` lead there, in the order in which things happen.
+    """
+
+    fact: Fact
+    at: Site
+    subject: str
+    notes: tuple[Note, ...] = ()
+    detail: str = ""
+    assumptions: tuple[str, ...] = ()
+
+
+Event: TypeAlias = "Retention | Observation"

@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Callable, Hashable, Iterable
 
 import libcst as cst
-from loaderlint.linter.interpreter.events import Holder, Retention, Site
+from loaderlint.linter.interpreter.events import Holder, Observation, Retention, Site
 from loaderlint.linter.interpreter.frames import Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind
 from loaderlint.linter.interpreter.state import State
@@ -29,6 +29,7 @@ class Leases(ABC):
 
     def __init__(self) -> None:
         self.retentions: dict[Hashable, Retention] = {}
+        self.observations: dict[Hashable, Observation] = {}
         self._numbers: dict[Hashable, int] = {}
         self._advanced: dict[Loan, Site] = {}
 
@@ -118,6 +119,10 @@ class Leases(ABC):
                 lambda loan: self._visible(node, context, loan, note),
                 assumptions,
             )
+
+    def observe(self, observation: Observation) -> None:
+        """A fact other than a retention, each place once."""
+        self.observations.setdefault((observation.fact, observation.at.node), observation)
 
     def outlive(self, value: Value, state: State) -> None:
         """What `value` refers to stays after the call: a function that is called later has captured it."""

@@ -1,0 +1,128 @@
+"""What is made of events: the rule that each one is for, its message, steps, consequences and repair."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+import libcst as cst
+from loaderlint.linter.findings import Finding, Fix, NoFix, Step
+from loaderlint.linter.interpreter.events import Event, Holder, Note, Observation, Retention
+from loaderlint.linter.reading.project import Project
+from loaderlint.linter.reading.slices import FunctionSlice
+from loaderlint.linter.repairs import plan
+from loaderlint.linter.settings import Settings
+from loaderlint.rules.registry import rule_for
+
+
+def judged(events: Iterable[Event], project: Project, settings: Settings) -> list[Finding]:
+    """The findings that `events` make under `settings`, each with its repair or the reason why there is none."""
+    retentions, observations = [], []
+    for event in events:
+        (observations if isinstance(event, Observation) else retentions).append(event)
+    findings = list(_retained(_definite_first(retentions), project, settings))
+    for event in observations:
+        findings += _finding(event, event.notes, (), NoFix("no repair is known for this shape"))
+    return findings
+
+
+def _definite_first(events: Iterable[Retention]) -> list[Retention]:
+    """One event a place: where a place keeps both a tensor and a copy that may be none, the tensor counts."""
+    chosen: dict[object, Retention] = {}
+    for event in sorted(events, key=lambda event: event.conditional):
+        chosen.setdefault(event.kept.node, event)
+    return list(chosen.values())
+
+
+def _retained(events: list[Retention], project: Project, settings: Settings) -> Iterator[Finding]:
+    by_unit: dict[FunctionSlice, list[Retention]] = defaultdict(list)
+    for event in events:
+        by_unit[event.kept.unit].append(event)
+    lenders = settings.lenders()
+    for unit, mine in by_unit.items():
+        definite = [event for event in mine if not event.conditional]
+        repairs = _repairs(definite, project.functions_beside(unit))
+        for event in mine:
+            yield from _finding(event, _steps(event), _consequences(event, lenders), _fix(event, repairs))
+
+
+def _repairs(
+    events: list[Retention], functions: Mapping[str, ast.FunctionDef]
+) -> Mapping[Retention, Fix | NoFix]:
+    try:
+        return plan(events, functions)
+    except Exception as error:  # Without its repair the finding still stands.
+        reason = f"planning the repair failed, please report it: {brief(error)}"
+        return dict.fromkeys(events, NoFix(reason))
+
+
+def _finding(
+    event: Event, notes: Iterable[Note], consequences: tuple[str, ...], fix: Fix | NoFix
+) -> Iterator[Finding]:
+    """The finding of the event's rule; nothing where no rule is for it."""
+    rule = rule_for(event)
+    if rule is None:
+        return
+    line, column, end_line, end_column = event.at.unit.range(event.at.node)
+    yield Finding(
+        code=rule.code,
+        name=rule.name,
+        category=rule.category,
+        severity=rule.severity,
+        path=event.at.unit.path,
+        line=line,
+        column=column,
+        end_line=end_line,
+        end_column=end_column,
+        function=event.at.unit.qualname,
+        message=rule.message(event),
+        steps=tuple(_step(note) for note in notes),
+        assumptions=event.assumptions,
+        consequences=(*consequences, *([rule.consequence] if rule.consequence else [])),
+        fix=fix,
+    )
+
+
+def _fix(event: Retention, repairs: Mapping[Retention, Fix | NoFix]) -> Fix | NoFix:
+    if event.borrowed.unit.path != event.kept.unit.path:
+        return NoFix("the stream is another file's: only a check of both could prove a repair")
+    return repairs.get(event, NoFix("no repair is known for this shape"))
+
+
+def _steps(event: Retention) -> list[Note]:
+    borrowed, advanced = (
+        "borrowed here, valid until the next step",
+        "the stream advances: every kept tensor is stale",
+    )
+    if isinstance(event.borrowed.node, cst.Param):
+        borrowed, advanced = "lent here until the function returns", "after its return the tensor is stale"
+    elif isinstance(event.borrowed.node, (cst.Attribute, cst.FunctionDef)):
+        borrowed, advanced = (
+            "lends it one tensor a call, until it returns",
+            "after its return the tensor is stale",
+        )
+    return [
+        Note("borrowed", event.borrowed, borrowed),
+        Note("kept", event.kept, "kept here"),
+        Note("advanced", event.advanced, advanced),
+        Note("read", event.read, event.read_note),
+    ]
+
+
+def _step(note: Note) -> Step:
+    line, column, _, _ = note.site.unit.range(note.site.node)
+    return Step(note.kind, note.site.unit.path, line, column, note.text)
+
+
+def _consequences(event: Retention, lenders: list[str]) -> tuple[str, ...]:
+    held = "the tensor" if event.holder_kind is Holder.VARIABLE else "every kept tensor"
+    return (f"corrupts with: {', '.join(lenders)}", f"otherwise: holds {held} in memory until it is read")
+
+
+def brief(error: Exception) -> str:
+    """One line for an error of ours; a message that holds a syntax tree would fill pages."""
+    if isinstance(error, KeyError) and not isinstance(error.args[0], str):
+        return f"{type(error).__name__} of a {type(error.args[0]).__name__}"
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return text if len(text) <= 160 else f"{text[:159]}…"
