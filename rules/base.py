@@ -12,7 +12,7 @@ from loaderlint.linter.interpreter.events import Event, Fact, Retention
 AnEvent = TypeVar("AnEvent", bound=Event)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule(Generic[AnEvent]):
     """One rule: what it says about events of its `fact`.
 
