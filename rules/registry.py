@@ -1,16 +1,28 @@
-"""Every rule, by code."""
+"""Every rule, by code. A rule is a module `ldr*.py` of this package with a `RULE`: it needs no entry elsewhere."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
+from loaderlint import rules
 from loaderlint.linter.interpreter.events import Event
-from loaderlint.rules import ldr101, ldr102, ldr103, ldr104, ldr105, ldr106, ldr107, ldr201, ldr301
 from loaderlint.rules.base import Rule
 
-RULES: tuple[Rule[Any], ...] = tuple(
-    module.RULE for module in (ldr101, ldr102, ldr103, ldr104, ldr105, ldr106, ldr107, ldr201, ldr301)
-)
+
+def rule_modules() -> list[str]:
+    """The names of the rules' modules, sorted; none is imported."""
+    return sorted(module.name for module in iter_modules(rules.__path__) if module.name.startswith("ldr"))
+
+
+def _rules() -> Iterator[Rule[Any]]:
+    for name in rule_modules():
+        yield import_module(f"{rules.__name__}.{name}").RULE
+
+
+RULES: tuple[Rule[Any], ...] = tuple(_rules())
 
 
 def rule_for(event: Event) -> Rule[Any] | None:
