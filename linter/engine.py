@@ -74,6 +74,9 @@ def _no_garbage_collection() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            # What is left becomes an old generation at once, or the next object would start a search of all of it.
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()
 
 

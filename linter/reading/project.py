@@ -25,7 +25,7 @@ class Project:
         self._roots: dict[str, None] = {}
         self._sources: dict[str, SourceFile] = {}
         self._modules: dict[str, FileIndex] = {}
-        self._makers: tuple[frozenset[FileIndex], frozenset[str]] = (frozenset(), frozenset())
+        self._makers: tuple[int, frozenset[str]] = (0, frozenset())
 
     def add(self, source: SourceFile) -> FileIndex:
         """Index a file that is being checked. Raises `SourceError` for what is not Python."""
@@ -49,9 +49,9 @@ class Project:
     @property
     def stream_makers(self) -> frozenset[str]:
         """The names of all functions, of the files read so far, that call a producer."""
-        known = frozenset(index for index in self._indices.values() if index is not None)
-        if known != self._makers[0]:
-            self._makers = (known, frozenset().union(*(index.stream_makers for index in known)))
+        if self._makers[0] != len(self._indices):
+            known = (index.stream_makers for index in self._indices.values() if index is not None)
+            self._makers = (len(self._indices), frozenset().union(*known))
         return self._makers[1]
 
     def source(self, path: str) -> SourceFile | None:
