@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 from loaderlint.linter.interpreter.assignments import Assignments
+from loaderlint.linter.interpreter.attributes import Attributes
 from loaderlint.linter.interpreter.calls import Calls
 from loaderlint.linter.interpreter.conditions import Conditions
 from loaderlint.linter.interpreter.containers import Containers
@@ -26,6 +27,7 @@ class Interpreter(
     Statements,
     Assignments,
     Expressions,
+    Attributes,
     Conditions,
     Displays,
     Calls,

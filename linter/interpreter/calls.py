@@ -100,9 +100,7 @@ class Calls(Core, ABC):
     ) -> Value:
         if isinstance(atom, Named):
             result = self.library_call(atom.name, arguments, node, state, context)
-            own = atom.name.startswith(f"{context.index.module.name}.")
-            own = own or atom.name.rpartition(".")[2] in self.project.stream_makers
-            if result is None and (own or any(state.holds_loans(item.value) for item in arguments)):
+            if result is None:
                 result = self._call_project(atom.name, arguments, node, state, context)
             if result is None and atom.name.partition(".")[0] in self.contracts.modules:
                 # A library that reads tensors at once, as the contracts say: nothing is assumed.
@@ -124,7 +122,11 @@ class Calls(Core, ABC):
     ) -> Value | None:
         """Call a function, or make an object of a class, that another place of the project defines."""
         found = self.project.find(name)
+        lent = any(state.holds_loans(item.value) for item in arguments)
+        own = found is not None and found.index is context.index
         if isinstance(found, Function):
+            if not (own or lent or found.node.name in self.project.stream_makers):
+                return None
             given = [Argument(NOTHING, node), *arguments] if found.is_for_class else arguments  # type: ignore[arg-type]
             return self.call(self.project_function(found, state), given, node, state, context)
         return None if found is None else self._make(found, arguments, node, state, context)
@@ -135,12 +137,14 @@ class Calls(Core, ABC):
         """An object of a class of the project; None where nobody can say what it does with its arguments."""
         initializer = self.project.method(cls, "__init__")
         names = [] if initializer is not None else self.project.fields(cls)
-        if initializer is None and not names:
+        if initializer is None and not names and any(state.holds_loans(item.value) for item in arguments):
             return None
         made = self.new(state, node, context, Obj(Kind.OBJECT, code=cls))
         if initializer is not None:
-            bound = [Argument(made, node), *arguments]  # type: ignore[arg-type]
-            self.call(self.project_function(initializer, state), bound, node, state, context)
+            # What is made of nothing that matters is found when it is asked for: see `attribute_value`.
+            if any(self._may_matter(item.value, state) for item in arguments):
+                bound = [Argument(made, node), *arguments]  # type: ignore[arg-type]
+                self.call(self.project_function(initializer, state), bound, node, state, context)
             return made
         positional = [item for item in arguments if not item.keyword]
         given = [
@@ -152,6 +156,14 @@ class Calls(Core, ABC):
             kept = Kept(Site(context.unit, node), Holder.OBJECT, node, item.node)
             state.update(loc, fields={**state.heap[loc].fields, name: self.keep(item.value, kept)})
         return made
+
+    @staticmethod
+    def _may_matter(value: Value, state: State) -> bool:
+        """Whether an argument is, or leads to, something that tensors can be kept in, or that keeps them."""
+        if state.holds_loans(value):
+            return True
+        kinds = CONTAINER_KINDS | {Kind.FUNCTION}
+        return any(obj.kind in kinds or isinstance(obj.code, Class) for _, obj in state.objects(value))
 
     def _method(
         self, method: Method, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
@@ -193,16 +205,27 @@ class Calls(Core, ABC):
         receiver = Argument(frozenset({Ref(loc)}), node)  # type: ignore[arg-type]
         if isinstance(obj.code, Class):
             function = self.project.method(obj.code, name)
+            if function is not None and not obj.escapes and self._judged_alone(function, arguments, state, context):
+                return self._unknown(arguments, node, state, context)
             if function is not None and self._worth_running(function, [receiver, *arguments], state):
                 bound = [*([] if function.is_static else [receiver]), *arguments]
                 return self.call(self.project_function(function, state), bound, node, state, context)
-            if function is not None:
+            if function is not None and self.contracts.methods.get(name) != "produce":
                 return NOTHING
         return self._unknown_method(name, arguments, node, state, context)
 
     def _worth_running(self, function: Function, arguments: Sequence[Argument], state: State) -> bool:
         """Whether a function of the project can matter: it is given what is lent, or makes a stream of its own."""
         return function.makes_stream or any(state.holds_loans(item.value, through=True) for item in arguments)
+
+    def _judged_alone(
+        self, function: Function, arguments: Sequence[Argument], state: State, context: Context
+    ) -> bool:
+        """Whether a method of another file's object is given whole streams only, and so judged where it is defined."""
+        if not function.streams or function.index is context.index or function.is_generator:
+            return False
+        lent = [item.value for item in arguments if state.holds_loans(item.value)]
+        return bool(lent) and all(self.is_stream(state, value) for value in lent)
 
     # What nothing is known of
 

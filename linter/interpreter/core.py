@@ -13,6 +13,7 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import Kept, Loc, Ref, Value, leaves
 from loaderlint.linter.interpreter.watching import Watch
 from loaderlint.linter.reading.index import FileIndex, Function
+from loaderlint.linter.reading.makers import Maker
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.settings import Settings
 
@@ -70,6 +71,18 @@ class Core(Leases, ABC):
     @abstractmethod
     def member(self, node: cst.Attribute, state: State, context: Context) -> Value:
         """An attribute or bound method of a value."""
+
+    @abstractmethod
+    def attribute_value(self, loc: Loc, name: str, state: State) -> Value:
+        """What the class of the object at `loc` sets an attribute to."""
+
+    @abstractmethod
+    def made_by(self, made: Maker, loc: Loc, state: State) -> Value:
+        """The object of a known class, or the container, that `made` makes at `loc`."""
+
+    @abstractmethod
+    def member_object(self, loc: Loc, name: str, state: State) -> Value:
+        """The object behind an attribute, made up if need be."""
 
     @abstractmethod
     def outcome(self, test: cst.BaseExpression, state: State, context: Context) -> bool | None:

@@ -26,10 +26,9 @@ from loaderlint.linter.interpreter.values import (
     Value,
     is_text,
     loans,
-    ref,
     tuple_of,
 )
-from loaderlint.linter.reading.index import Class, FileIndex
+from loaderlint.linter.reading.index import FileIndex
 
 # Attribute paths longer than this (`self.a.b.c`) are not followed.
 _MAX_PATH = 3
@@ -70,13 +69,13 @@ class Expressions(Core, ABC):
             return self.project_function(function, state)
         if name in index.classes:
             return frozenset({Named(f"{index.module.name}.{name}")})
-        kind = index.container_kind(index.globals.get(name))
-        if kind:
-            loc = self.global_object(state, index)
-            child = Loc(self.number(("global", index, name)))
-            state.heap[child] = Obj(Kind[kind.upper()])
-            state.update(loc, fields={**state.heap[loc].fields, name: ref(child)})
-            return ref(child)
+        made = index.global_maker(name)
+        if made is not None:
+            value = self.made_by(made, Loc(self.number(("global", index, name))), state)
+            if value:
+                loc = self.global_object(state, index)
+                state.update(loc, fields={**state.heap[loc].fields, name: value})
+                return value
         return NOTHING if name in index.globals else frozenset({Named(f"builtins.{name}")})
 
     def _globals(self, index: FileIndex) -> Loc:
@@ -113,10 +112,9 @@ class Expressions(Core, ABC):
                 obj = state.heap[atom.loc]
                 if name in obj.fields and obj.kind is Kind.OBJECT:
                     found.update(obj.fields[name])
-                elif isinstance(obj.code, Class) and name in obj.code.index.container_attributes(obj.code):
-                    found.update(self._member_object(atom.loc, name, state))
                 else:
-                    found.add(Method(frozenset({atom}), name))
+                    known = self.attribute_value(atom.loc, name, state)
+                    found.update(known or {Method(frozenset({atom}), name)})
         return frozenset(found)  # type: ignore[arg-type]
 
     def place(self, node: cst.CSTNode, state: State, context: Context, depth: int = 0) -> Value:
@@ -128,7 +126,7 @@ class Expressions(Core, ABC):
         for method in value:
             if isinstance(method, Method):
                 for loc in state.refs(method.receiver):
-                    return self._member_object(loc, method.name, state)
+                    return self.member_object(loc, method.name, state)
         if isinstance(node, cst.Name):
             return self._place_name(node, state, context)
         if isinstance(node, cst.Attribute):
@@ -140,7 +138,7 @@ class Expressions(Core, ABC):
         for loc, obj in state.objects(self.place(base, state, context, depth + 1)):
             if obj.kind in CONTAINER_KINDS and obj.contents:
                 return obj.contents
-            return self._member_object(loc, name, state)
+            return self.member_object(loc, name, state)
         return NOTHING
 
     def _place_name(self, node: cst.Name, state: State, context: Context) -> Value:
@@ -149,20 +147,6 @@ class Expressions(Core, ABC):
         made = self.new(state, node, context, Obj(Kind.OBJECT, escapes=not local))
         state.frames[context.frame][node.value] = made
         return made
-
-    def _member_object(self, loc: Loc, name: str, state: State) -> Value:
-        """The object behind an attribute (or behind all slots, "[]") of the object at `loc`."""
-        obj = state.heap[loc]
-        known = obj.fields.get(name)
-        if known:
-            return known
-        kind = Kind.OBJECT
-        if isinstance(obj.code, Class):
-            kind = Kind[(self.project.container_attribute(obj.code, name) or "object").upper()]
-        child = Loc(self.number((loc, name)))
-        state.heap[child] = Obj(kind)
-        state.update(loc, fields={**obj.fields, name: ref(child)})
-        return ref(child)
 
     # Subscripts
 

@@ -266,7 +266,7 @@ class Libraries(Core, ABC):
         here: Context | None = context
         site = node
         while here is not None:
-            if here.unit is loan.borrowed.unit:
+            if here.unit is loan.borrowed.unit or _takes_stream(here):
                 known = loan.kept is not None and loan.kept.site.unit is here.unit
                 tensor = loan.kept.tensor if known else item.node if here is context else site
                 return Kept(Site(here.unit, site), Holder.SUBMITTED, site, tensor)
@@ -331,6 +331,12 @@ class Libraries(Core, ABC):
         done = {atom.loc for atom in state.reachable([value]) if isinstance(atom, Ref)}
         state.pending -= done
         return value
+
+
+def _takes_stream(context: Context) -> bool:
+    """Whether a running function is given a stream: what it submits is its own doing, not its caller's."""
+    function = context.index.functions.get(context.qualname)
+    return function is not None and bool(function.streams)
 
 
 def _flags(arguments: Sequence[Argument]) -> dict[str, object]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 from loaderlint.linter.contracts import Contracts
+from loaderlint.linter.reading.makers import Maker, attributes_of, maker
 from loaderlint.linter.reading.modules import Module, module_of
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.streams import Element, stream_parameters
@@ -56,6 +58,18 @@ class Function:
         return contracts.loader_tensors & names if is_loader else frozenset()
 
     @property
+    def is_generator(self) -> bool:
+        """Whether its own body yields."""
+        todo: list[ast.AST] = list(self.node.body)
+        while todo:
+            node = todo.pop()
+            if isinstance(node, (ast.Yield, ast.YieldFrom)):
+                return True
+            if not isinstance(node, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)):
+                todo += ast.iter_child_nodes(node)
+        return False
+
+    @property
     def makes_stream(self) -> bool:
         """Whether the function calls a producer."""
         return self.index.calls_producer(self)
@@ -78,7 +92,7 @@ class FileIndex:
         self.globals: dict[str, ast.expr] = {}
         self.imports: dict[str, str] = {}
         self.packages: set[str] = set()
-        self._attributes: dict[str, dict[str, str]] = {}
+        self._attributes: dict[str, dict[str, Maker]] = {}
         self._collect(tree)
 
     def _collect(self, tree: ast.Module) -> None:
@@ -197,9 +211,10 @@ class FileIndex:
 
     def base_names(self, cls: Class) -> list[str]:
         """The qualified names of the classes that `cls` derives from."""
-        return [name for base in cls.node.bases if (name := self._qualified(base))]
+        return [name for base in cls.node.bases if (name := self.qualified(base))]
 
-    def _qualified(self, node: ast.expr) -> str:
+    def qualified(self, node: ast.expr) -> str:
+        """The qualified name that a dotted expression leads to; "" for any other expression."""
         parts: list[str] = []
         while isinstance(node, (ast.Attribute, ast.Subscript)):
             if isinstance(node, ast.Attribute):
@@ -207,39 +222,27 @@ class FileIndex:
             node = node.value
         if not isinstance(node, ast.Name):
             return ""
-        first = self.imports.get(node.id, f"{self.module.name}.{node.id}")
-        return ".".join([first, *reversed(parts)])
+        return ".".join([self.named(node.id), *reversed(parts)])
 
-    def container_attributes(self, cls: Class) -> dict[str, str]:
-        """Attributes of a class that it sets to a container: name -> "list", "dict" or "set"."""
+    def named(self, name: str) -> str:
+        """The qualified name of a plain name, as the file's own scope has it."""
+        if name in self.imports:
+            return self.imports[name]
+        own = name in self.functions or name in self.classes or name in self.globals
+        if own or not hasattr(builtins, name):
+            return f"{self.module.name}.{name}"
+        return f"builtins.{name}"
+
+    def attributes(self, cls: Class) -> dict[str, Maker]:
+        """What makes the attributes that a class sets, where its statements tell."""
         known = self._attributes.get(cls.qualname)
         if known is None:
-            known = self._attributes[cls.qualname] = self._find_container_attributes(cls.node)
+            known = self._attributes[cls.qualname] = attributes_of(cls.node, self.qualified)
         return known
 
-    def _find_container_attributes(self, cls: ast.ClassDef) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for node in ast.walk(cls):
-            if isinstance(node, (ast.Assign, ast.AnnAssign)):
-                kind = self.container_kind(node.value)
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                for target in targets if kind else ():
-                    name = target.attr if isinstance(target, ast.Attribute) else _name(target)
-                    found[name] = kind
-        return found
-
-    def container_kind(self, value: ast.expr | None) -> str:
-        """Which container an expression makes, "" for anything else."""
-        if isinstance(value, (ast.List, ast.ListComp)):
-            return "list"
-        if isinstance(value, (ast.Dict, ast.DictComp)):
-            return "dict"
-        if isinstance(value, ast.Call):
-            called = _called_name(value)
-            full = self.imports.get(called, f"builtins.{called}")
-            kind = self.contracts.classes.get(full, "")
-            return "" if kind == "executor" else kind
-        return ""
+    def global_maker(self, name: str) -> Maker | None:
+        """What makes a global variable's value, where its statement tells."""
+        return maker(self.globals.get(name), self.qualified)
 
 
 def _statements(parent: ast.AST) -> Iterator[ast.AST]:

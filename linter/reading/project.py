@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from loaderlint.linter.contracts import Contracts
 from loaderlint.linter.reading.index import Class, FileIndex, Function
+from loaderlint.linter.reading.makers import Maker
 from loaderlint.linter.reading.modules import locate
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.source import SourceError, SourceFile, read_source
@@ -121,13 +122,10 @@ class Project:
             names.update(dict.fromkeys(cls.index.annotated_fields(cls)))
         return list(names)
 
-    def container_attribute(self, owner: Class, name: str) -> str:
-        """The kind of container that a class, or one above it, sets an attribute to; "" for none."""
-        for cls in self.lineage(owner):
-            kind = cls.index.container_attributes(cls).get(name)
-            if kind:
-                return kind
-        return ""
+    def attribute(self, owner: Class, name: str) -> Maker | None:
+        """What makes an attribute of the objects of a class, as it or one above it says."""
+        found = (cls.index.attributes(cls).get(name) for cls in self.lineage(owner))
+        return next((made for made in found if made is not None), None)
 
     def lineage(self, owner: Class) -> Iterator[Class]:
         """The class and those above it, depth first: near enough to Python's order of methods."""
