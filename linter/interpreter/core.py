@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 import libcst as cst
-from loaderlint.linter.interpreter.frames import Argument, Assignment, Context, OnItem
+from loaderlint.linter.interpreter.frames import Argument, Assignment, Consumer, Context, OnItem
 from loaderlint.linter.interpreter.heap import STREAM_KINDS, Obj
 from loaderlint.linter.interpreter.leases import Leases
 from loaderlint.linter.interpreter.state import State
@@ -61,6 +61,14 @@ class Core(Leases, ABC):
 
         `pairs` says that the items are used as (name, tensor), which tells a stream from an unknown result.
         """
+
+    @abstractmethod
+    def feed(self, state: State, value: Value, to: Consumer) -> None:
+        """The same, for a consumer that is at hand."""
+
+    @abstractmethod
+    def next_item(self, state: State, value: Value, node: cst.CSTNode, context: Context) -> Value:
+        """What `next(value)` gives: the first item of any step, the states after it joined."""
 
     @abstractmethod
     def call(

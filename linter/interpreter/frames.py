@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import libcst as cst
 from loaderlint.linter.interpreter.state import State
@@ -52,6 +53,22 @@ class Context:
     def runs(self, function: cst.CSTNode) -> bool:
         """Whether `function` is this call or one around it: a recursion."""
         return self.function is function or (self.caller is not None and self.caller.runs(function))
+
+
+class Consumer(NamedTuple):
+    """Who iterates: `on_item` runs for each item, and `node` is where it asks for the next one.
+
+    `pairs` says that the items are used as (name, tensor), which tells a stream from an unknown result.
+    """
+
+    node: cst.CSTNode
+    context: Context
+    on_item: OnItem
+    pairs: bool = True
+
+    def of(self, on_item: OnItem, pairs: bool = True) -> Consumer:
+        """The same place of iteration, with something else done for each item."""
+        return self._replace(on_item=on_item, pairs=pairs)
 
 
 @dataclass(frozen=True, slots=True)
