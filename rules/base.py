@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from loaderlint.linter.findings import Category, Severity
-from loaderlint.linter.interpreter.events import Event, Fact, Retention
+from loaderlint.linter.interpreter.events import Event, Fact, Holder, Retention
 
 AnEvent = TypeVar("AnEvent", bound=Event)
 
@@ -41,6 +41,11 @@ class Rule(Generic[AnEvent]):
 def always(event: Event) -> bool:
     """Matches every event of the rule's fact."""
     return True
+
+
+def held_in(event: Retention, kind: Holder) -> bool:
+    """Whether it was kept in a holder of that kind, for certain, and in no way that another rule is for."""
+    return event.holder_kind is kind and not event.conditional and not event.yielded
 
 
 def one_line(text: str, limit: int = 60) -> str:

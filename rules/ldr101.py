@@ -23,12 +23,12 @@ from __future__ import annotations
 import libcst as cst
 from loaderlint.linter.findings import Category
 from loaderlint.linter.interpreter.events import Holder, Retention
-from loaderlint.rules.base import Rule, one_line
+from loaderlint.rules.base import Rule, held_in, one_line
 
 
 def matches(event: Retention) -> bool:
     """A holder that was filled from the stream in one go."""
-    return event.holder_kind is Holder.MATERIALIZED and not event.conditional
+    return held_in(event, Holder.MATERIALIZED)
 
 
 def message(event: Retention) -> str:

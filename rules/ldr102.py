@@ -33,12 +33,12 @@ from __future__ import annotations
 
 from loaderlint.linter.findings import Category
 from loaderlint.linter.interpreter.events import Holder, Retention
-from loaderlint.rules.base import Rule, one_line, tensor_name
+from loaderlint.rules.base import Rule, held_in, one_line, tensor_name
 
 
 def matches(event: Retention) -> bool:
     """A holder without keys."""
-    return event.holder_kind is Holder.LIST and not event.conditional
+    return held_in(event, Holder.LIST)
 
 
 def message(event: Retention) -> str:

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from loaderlint.linter.findings import Category
 from loaderlint.linter.interpreter.events import Holder, Retention
-from loaderlint.rules.base import Rule, one_line, tensor_name
+from loaderlint.rules.base import Rule, held_in, one_line, tensor_name
 
 
 def matches(event: Retention) -> bool:
     """An attribute or a global."""
-    return event.holder_kind is Holder.OBJECT and not event.conditional
+    return held_in(event, Holder.OBJECT)
 
 
 def message(event: Retention) -> str:

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from loaderlint.linter.findings import Category
 from loaderlint.linter.interpreter.events import Holder, Retention
-from loaderlint.rules.base import Rule, one_line, tensor_name
+from loaderlint.rules.base import Rule, held_in, one_line, tensor_name
 
 
 def matches(event: Retention) -> bool:
     """A name of the function itself."""
-    return event.holder_kind is Holder.VARIABLE and not event.conditional
+    return held_in(event, Holder.VARIABLE)
 
 
 def message(event: Retention) -> str:

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from loaderlint.linter.findings import Category
 from loaderlint.linter.interpreter.events import Holder, Retention
-from loaderlint.rules.base import Rule, one_line
+from loaderlint.rules.base import Rule, held_in, one_line
 
 
 def matches(event: Retention) -> bool:
     """Bound arguments that nothing else keeps."""
-    return event.holder_kind is Holder.CAPTURED and not event.conditional
+    return held_in(event, Holder.CAPTURED)
 
 
 def message(event: Retention) -> str:

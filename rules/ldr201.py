@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from loaderlint.linter.findings import Category
 from loaderlint.linter.interpreter.events import Holder, Retention
-from loaderlint.rules.base import Rule, tensor_name
+from loaderlint.rules.base import Rule, held_in, tensor_name
 
 
 def matches(event: Retention) -> bool:
     """Work that may still be running."""
-    return event.holder_kind is Holder.SUBMITTED and not event.conditional
+    return held_in(event, Holder.SUBMITTED)
 
 
 def message(event: Retention) -> str:

@@ -43,7 +43,8 @@ class Retention:
 
     `kept` is the statement or expression that put it into its holder (`pending[name] = w`, `kept.append(w)`,
     `list(weights)`); `holder` and `tensor` are source text. `advanced` is the loop or call that moved the stream
-    on, `read` the place that reads stale data. `conditional` marks a copy that may have been none (`.to(device)`).
+    on, `read` the place that reads stale data. `conditional` marks a copy that may have been none (`.to(device)`),
+    `yielded` a tensor that was stale already when the generator that kept it yielded it.
     """
 
     fact: ClassVar[Fact] = Fact.RETAINED
@@ -59,6 +60,7 @@ class Retention:
     read_note: str
     conditional: bool
     assumptions: tuple[str, ...]
+    yielded: bool = False
 
     @property
     def at(self) -> Site:

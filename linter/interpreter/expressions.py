@@ -239,6 +239,7 @@ class Expressions(Core, ABC):
         return NOTHING
 
     def _yielded(self, state: State, item: Value, node: cst.CSTNode, context: Context) -> None:
+        item = self.yielded(state, item, context)
         if context.on_yield is not None:
             context.on_yield(state, item)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Hashable, Iterable
+from functools import cache
 
 import libcst as cst
 from loaderlint.linter.interpreter.events import Holder, Observation, Retention, Site
@@ -22,6 +23,7 @@ from loaderlint.linter.interpreter.values import (
     Value,
     rewrite,
 )
+from loaderlint.linter.reading.nodes import walk
 
 
 class Leases(ABC):
@@ -70,13 +72,26 @@ class Leases(ABC):
             free = isinstance(atom, Loan) and not atom.stale and atom.kept is None
             return atom._replace(kept=kept) if free else atom
 
+        self._rewrite_contents(state, value, held)
+
+    def yielded(self, state: State, item: Value, context: Context) -> Value:
+        """`item` as a generator hands it on: of what is stale by now, and was kept in its own body, that is noted."""
+
+        def marked(atom: Atom) -> Atom:
+            late = isinstance(atom, Loan) and atom.stale and atom.kept is not None
+            own = late and atom.kept.site.node in nodes_of(context.function)
+            return atom._replace(kept=atom.kept._replace(yielded=True)) if own else atom
+
+        self._rewrite_contents(state, item, marked)
+        return rewrite(item, marked)
+
+    @staticmethod
+    def _rewrite_contents(state: State, value: Value, change: Callable[[Atom], Atom]) -> None:
+        """Replace the atoms in the containers that can be reached from `value`."""
         for atom in list(state.reachable([value], within_call=True)):
-            if (
-                isinstance(atom, Ref)
-                and atom.loc in state.heap
-                and state.heap[atom.loc].kind in CONTAINER_KINDS
-            ):
-                state.heap[atom.loc] = state.heap[atom.loc].mapped(lambda inner: rewrite(inner, held))
+            obj = state.heap.get(atom.loc) if isinstance(atom, Ref) else None
+            if obj is not None and obj.kind in CONTAINER_KINDS:
+                state.heap[atom.loc] = obj.mapped(lambda inner: rewrite(inner, change))
 
     def advance(self, state: State, stream: Loc, site: Site) -> None:
         """The stream moves on: every loan of it, wherever it is held, is stale from here."""
@@ -87,7 +102,7 @@ class Leases(ABC):
             if not isinstance(atom, Loan) or atom.stale or atom.stream != stream:
                 return atom
             stale = atom._replace(stale=True)
-            self._advanced.setdefault(stale._replace(conditional=False), site)
+            self._advanced.setdefault(_lease(stale), site)
             return stale
 
         state.rewrite(aged)
@@ -178,10 +193,11 @@ class Leases(ABC):
             stream=unit.text(iterated(loan.borrowed.node)) if loan.borrowed.unit is unit else "",
             borrowed=loan.borrowed,
             kept=kept.site,
-            advanced=self._advanced[loan._replace(conditional=False)],
+            advanced=self._advanced[_lease(loan)],
             read=read,
             read_note=note,
             conditional=loan.conditional,
+            yielded=kept.yielded,
             assumptions=assumptions,
         )
 
@@ -191,6 +207,18 @@ def _order(loan: Loan) -> tuple[object, ...]:
     kept = loan.kept
     parts = (kept.site.unit.range(node) for node in (kept.holder, kept.tensor))
     return (_place(kept.site), _place(loan.borrowed), *parts)
+
+
+def _lease(loan: Loan) -> Loan:
+    """The stale loan itself, whatever has been noted of it since."""
+    kept = None if loan.kept is None else loan.kept._replace(yielded=False)
+    return loan._replace(conditional=False, kept=kept)
+
+
+@cache
+def nodes_of(function: cst.CSTNode) -> frozenset[cst.CSTNode]:
+    """All nodes of a function."""
+    return frozenset(walk(function))
 
 
 def _place(site: Site) -> tuple[object, ...]:

@@ -22,12 +22,16 @@ class Loc(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The place that put a borrowed tensor into a holder: where, what kind of holder, its node, the tensor's node."""
+    """The place that put a borrowed tensor into a holder: where, what kind of holder, its node, the tensor's node.
+
+    `yielded` says that the generator around that place has handed the tensor on when it was stale.
+    """
 
     site: Site
     kind: Holder
     holder: cst.CSTNode
     tensor: cst.CSTNode
+    yielded: bool = False
 
 
 class Loan(NamedTuple):
