@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from loaderlint.linter.findings import Category, Finding, NoFix, Severity
+from loaderlint.linter.findings import Finding, NoFix
 from loaderlint.linter.interpreter.analysis import Interpreter
 from loaderlint.linter.interpreter.events import Event, Observation
 from loaderlint.linter.judging import brief, judged
 from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.source import SourceFile
+from loaderlint.linter.selection import is_on
 from loaderlint.linter.settings import Settings
+from loaderlint.rules.registry import BY_CODE
 
 INTERNAL_ERROR = "LDR900"
 
@@ -53,7 +55,8 @@ class Checker:
         for source, index in self._added:
             self._analyse(source, index)
         self._added.clear()
-        return [*self._failures, *judged(self._events.values(), self._project, self._settings)]
+        failures = self._failures if is_on(BY_CODE[INTERNAL_ERROR], self._settings.layers) else []
+        return [*failures, *judged(self._events.values(), self._project, self._settings)]
 
 
 def _place(event: Event) -> object:
@@ -64,13 +67,14 @@ def _place(event: Event) -> object:
 
 
 def _internal_error(source: SourceFile, function: Function, error: Exception) -> Finding:
+    rule = BY_CODE[INTERNAL_ERROR]
     node = function.node
     column = source.column_of_byte(node.lineno, node.col_offset)
     return Finding(
-        code=INTERNAL_ERROR,
-        name="internal-error",
-        category=Category.HAZARD,
-        severity=Severity.WARNING,
+        code=rule.code,
+        name=rule.name,
+        category=rule.category,
+        severity=rule.severity,
         path=source.path,
         line=node.lineno,
         column=column,

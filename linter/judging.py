@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import libcst as cst
 from loaderlint.linter.findings import Finding, Fix, NoFix, Step
@@ -12,8 +13,10 @@ from loaderlint.linter.interpreter.events import Event, Holder, Note, Observatio
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.repairs import plan
+from loaderlint.linter.selection import is_on
 from loaderlint.linter.settings import Settings
-from loaderlint.rules.registry import rule_for
+from loaderlint.rules.base import AnEvent, Rule
+from loaderlint.rules.registry import RULES, rule_for
 
 
 def judged(events: Iterable[Event], project: Project, settings: Settings) -> list[Finding]:
@@ -21,10 +24,19 @@ def judged(events: Iterable[Event], project: Project, settings: Settings) -> lis
     retentions, observations = [], []
     for event in events:
         (observations if isinstance(event, Observation) else retentions).append(event)
-    findings = list(_retained(_definite_first(retentions), project, settings))
-    for event in observations:
-        findings += _finding(event, event.notes, (), NoFix("no repair is known for this shape"))
+    on = frozenset(rule.code for rule in RULES if is_on(rule, settings.layers))
+    findings = list(_retained(_ruled(_definite_first(retentions), on), project, settings))
+    for event, rule in _ruled(observations, on):
+        findings.append(_finding(event, rule, event.notes, (), NoFix("no repair is known for this shape")))
     return findings
+
+
+def _ruled(events: Iterable[AnEvent], on: frozenset[str]) -> Iterator[tuple[AnEvent, Rule[Any]]]:
+    """The events that have a rule, if it is on: others must not lead to repairs either, not even along the way."""
+    for event in events:
+        rule = rule_for(event)
+        if rule is not None and rule.code in on:
+            yield event, rule
 
 
 def _definite_first(events: Iterable[Retention]) -> list[Retention]:
@@ -35,16 +47,18 @@ def _definite_first(events: Iterable[Retention]) -> list[Retention]:
     return list(chosen.values())
 
 
-def _retained(events: list[Retention], project: Project, settings: Settings) -> Iterator[Finding]:
-    by_unit: dict[FunctionSlice, list[Retention]] = defaultdict(list)
-    for event in events:
-        by_unit[event.kept.unit].append(event)
+def _retained(
+    events: Iterable[tuple[Retention, Rule[Any]]], project: Project, settings: Settings
+) -> Iterator[Finding]:
+    by_unit: dict[FunctionSlice, list[tuple[Retention, Rule[Any]]]] = defaultdict(list)
+    for event, rule in events:
+        by_unit[event.kept.unit].append((event, rule))
     lenders = settings.lenders()
     for unit, mine in by_unit.items():
-        definite = [event for event in mine if not event.conditional]
+        definite = [event for event, _ in mine if not event.conditional]
         repairs = _repairs(definite, project.functions_beside(unit))
-        for event in mine:
-            yield from _finding(event, _steps(event), _consequences(event, lenders), _fix(event, repairs))
+        for event, rule in mine:
+            yield _finding(event, rule, _steps(event), _consequences(event, lenders), _fix(event, repairs))
 
 
 def _repairs(
@@ -58,14 +72,10 @@ def _repairs(
 
 
 def _finding(
-    event: Event, notes: Iterable[Note], consequences: tuple[str, ...], fix: Fix | NoFix
-) -> Iterator[Finding]:
-    """The finding of the event's rule; nothing where no rule is for it."""
-    rule = rule_for(event)
-    if rule is None:
-        return
+    event: Event, rule: Rule[Any], notes: Iterable[Note], consequences: tuple[str, ...], fix: Fix | NoFix
+) -> Finding:
     line, column, end_line, end_column = event.at.unit.range(event.at.node)
-    yield Finding(
+    return Finding(
         code=rule.code,
         name=rule.name,
         category=rule.category,

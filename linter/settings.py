@@ -18,6 +18,7 @@ from loaderlint.linter.contracts import (
     extended_contracts,
     load_contracts,
 )
+from loaderlint.linter.selection import KEYS, Layer, SelectionError, layer
 from loaderlint.linter.toml_lines import line_of
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
@@ -28,7 +29,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_KEYS = ("assume", "contracts")
+_KEYS = ("assume", "contracts", *KEYS)
 
 
 class Assume(str, Enum):
@@ -48,12 +49,16 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one run. `pins` says which versions of a producer's package the project admits, for people."""
+    """The settings of one run.
+
+    `pins` says which versions of a producer's package the project admits, for people; `layers` which rules are on.
+    """
 
     contracts: Contracts = field(default_factory=load_contracts)
     assume: Assume = Assume.LENT
     owning: tuple[Producer, ...] = ()
     pins: Mapping[str, str] = field(default_factory=dict)
+    layers: tuple[Layer, ...] = ()
 
     def lenders(self) -> list[str]:
         """For people: under which producers and settings a stream lends."""
@@ -79,15 +84,15 @@ class Settings:
         return f"{name} < {producer.lends_below}{admits}" + (f" or{flag}" if flag else "")
 
 
-def load_settings(folder: Path, assume: Assume | None = None) -> Settings:
+def load_settings(folder: Path, assume: Assume | None = None, options: Layer = Layer()) -> Settings:
     """The settings of the project that `folder` is in: the nearest pyproject.toml upwards.
 
-    `assume` overrides what it says. Raises `SettingsError`.
+    `assume` overrides what it says, `options` go on top of the rules that it selects. Raises `SettingsError`.
     """
     places = (at / "pyproject.toml" for at in (folder, *folder.parents))
     path = next((place for place in places if _is_file(place)), None)
     if path is None:
-        return Settings(assume=assume or Assume.LENT)
+        return Settings(assume=assume or Assume.LENT, layers=(options,))
     text, data = _read(path)
     table = _table(_table(data, "tool"), "loaderlint")
     if table is None:
@@ -100,7 +105,8 @@ def load_settings(folder: Path, assume: Assume | None = None) -> Settings:
     contracts = _contracts(table.get("contracts"), path, text)
     owning, pins = _pinned(contracts, data, path.name)
     stated = _assume(table, path, text)
-    return Settings(contracts, assume or stated, owning, pins)
+    layers = (_layer(table, path, text), options)
+    return Settings(contracts, assume or stated, owning, pins, layers)
 
 
 def _is_file(path: Path) -> bool:
@@ -145,6 +151,14 @@ def _assume(table: Mapping[str, Any], path: Path, text: str) -> Assume:
     except ValueError:
         line = line_of(text, ("tool", "loaderlint", "assume"))
         raise SettingsError(str(path), line, f"`assume` is {value!r}; it can be: lent, owned") from None
+
+
+def _layer(table: Mapping[str, Any], path: Path, text: str) -> Layer:
+    try:
+        return layer(dict(table))
+    except SelectionError as error:
+        line = line_of(text, ("tool", "loaderlint", error.key))
+        raise SettingsError(str(path), line, error.message) from None
 
 
 def _pinned(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from loaderlint.linter.findings import Category, Severity
@@ -13,12 +13,12 @@ AnEvent = TypeVar("AnEvent", bound=Event)
 
 
 @dataclass(frozen=True)
-class Rule(Generic[AnEvent]):
-    """One rule: what it says about events of its `fact`.
+class RuleInfo:
+    """What there is to know about a code. The docstring of the rule's module is its page.
 
-    `matches` decides by the event, and by its LibCST nodes where the event alone does not tell. `message` is one line
-    for the user, `consequence` another one, or "". `since` is the first release with the rule, `fixable` whether a
-    repair is ever offered. A rule in `preview` is off until it is selected: its page says what it gets wrong.
+    `since` is the first release with the rule, `fixable` whether a repair is ever offered. A rule in `preview` is off
+    until it is selected: its page says what it gets wrong. One that is `always` on can be ignored, but selecting
+    others does not turn it off.
     """
 
     code: str
@@ -26,16 +26,32 @@ class Rule(Generic[AnEvent]):
     category: Category
     since: str
     fixable: bool
-    matches: Callable[[AnEvent], bool]
-    message: Callable[[AnEvent], str]
-    fact: Fact = Fact.RETAINED
-    consequence: str = ""
-    preview: bool = False
+    preview: bool = field(default=False, kw_only=True)
+    always: bool = field(default=False, kw_only=True)
 
     @property
     def severity(self) -> Severity:
         """Correctness rules report errors, the others warnings."""
         return Severity.ERROR if self.category is Category.CORRECTNESS else Severity.WARNING
+
+    @property
+    def on_by_default(self) -> bool:
+        """Whether it reports without being selected."""
+        return not self.preview and self.category is not Category.PEDANTIC
+
+
+@dataclass(frozen=True)
+class Rule(RuleInfo, Generic[AnEvent]):
+    """A rule about loaders: what it says about events of its `fact`.
+
+    `matches` decides by the event, and by its LibCST nodes where the event alone does not tell. `message` is one line
+    for the user, `consequence` another one, or "".
+    """
+
+    matches: Callable[[AnEvent], bool]
+    message: Callable[[AnEvent], str]
+    fact: Fact = Fact.RETAINED
+    consequence: str = ""
 
 
 def always(event: Event) -> bool:

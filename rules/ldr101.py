@@ -16,6 +16,18 @@ shows what the producer wrote into its buffer afterwards.
 ## Use instead
     for name, tensor in weights:
         load(name, tensor)
+
+## Fix safety
+A collection that is only iterated, by a loop or by a function of the same file, is dropped: safe, for the same tensors
+reach the same place in the same order. Where the consumer is not seen, or the comprehension calls other code that now
+runs later, it is unsafe. A collection that is indexed, sorted, measured or read twice stays, and the finding says why.
+
+## References
+- vllm#39650: a probe for the prefix of the names star-unpacks the rest of the stream: every tensor was a view.
+- vllm#44645: a list comprehension over the stream, harmless while it held views, and out of memory once it held copies.
+- sglang#17744: `dict(weights)` at the top of a function that needs it in one branch only.
+- InstantTensor#8, InstantTensor#9: `list(f.tensors())` dangles, or is overwritten, as soon as the buffer is smaller
+  than the checkpoint.
 """
 
 from __future__ import annotations

@@ -27,6 +27,17 @@ A generator that yields the tensors for the first consumer and owns what has to 
                 rest.append((name, tensor.detach().to("cpu", copy=True)))
     self.load_experts(experts())
     self.load_rest(rest)
+
+## Fix safety
+A partition into lists becomes a generator: safe if nothing can tell that the loop now runs while its first list is
+consumed, else unsafe. A list that has to stay gets host copies; where that may hold the whole checkpoint in memory, or
+a copy keeps the device because it later meets other tensors, the title says so.
+
+## References
+- sglang#38908: experts and the rest in two lists, loaded after the loop; non-finite logits with a streamer.
+- sglang#33582: a draft model sorts its weights into three lists. The server looked healthy, and accepted no draft.
+- vllm#44645: side lists that are filled by a generator while it yields.
+- tokenspeed#1153: side lists, name maps and shard caches of three models.
 """
 
 from __future__ import annotations

@@ -14,6 +14,18 @@ A weight that waits for its scale, or one half that waits for the other, is over
 
 ## Use instead
     pending[name] = tensor.detach().to("cpu", copy=True)
+
+## Fix safety
+The tensor is owned in the statement that stores it, on the host unless it later meets other tensors: safe where only
+some tensors are stored, or each is taken out again (pairs, halves, shards); unsafe where the dict may come to hold the
+whole checkpoint.
+
+## References
+- vllm#43464, vllm#56584: an FP8 weight waits for its scale, in a dict that a helper gets through `setdefault`.
+- sglang#37370: a cache of shards that are joined when both are there.
+- sglang#37371: maps of pending halves in a closure that replaces `weight_loader`.
+- verl@2a84ae4ce: chunks of large tensors, kept as views of a receive buffer over buckets.
+- lil-vllm#375: the whole checkpoint under rewritten names.
 """
 
 from __future__ import annotations

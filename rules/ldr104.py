@@ -14,6 +14,15 @@ The attribute shows another tensor's data as soon as the producer has written it
 
 ## Use instead
     self.head = tensor.detach().to("cpu", copy=True)
+
+## Fix safety
+The tensor is owned in the statement that stores it, with `.clone()`: who reads the attribute later is not seen, so the
+device is kept. Safe: one tensor, the same values, the same device.
+
+## References
+- lil-vllm#282: a quantisation method stores tensors on the layer until the weights are processed.
+- NeMo-RL#3545, vllm#32133: layerwise reload keeps bound arguments on an object until the layer is complete.
+- sglang#37371: pending tensors of a quantisation method, kept between calls of a weight loader.
 """
 
 from __future__ import annotations

@@ -15,6 +15,14 @@ The variable shows what the producer wrote into its buffer afterwards.
 
 ## Use instead
     embedding = tensor.detach().to("cpu", copy=True)
+
+## Fix safety
+The tensor is owned in the statement that sets the variable: safe, one tensor more in memory. The variable of the loop
+itself, read after the loop, has no repair: a copy of each tensor of the stream would be made for the sake of the last.
+
+## References
+- tokenspeed#1153: a shard that waits in a variable for the one that it is fused with.
+- fastsafetensors#57: the producer closes the buffer of the last tensor as soon as it is asked for the next one.
 """
 
 from __future__ import annotations

@@ -14,6 +14,15 @@ The deferred call reads what the producer wrote into its buffer afterwards.
 
 ## Use instead
 Load in the step, or own the tensor: `partial(load, tensor.detach().to("cpu", copy=True))`.
+
+## Fix safety
+The bound tensor is owned where it is bound, on the host: safe. A lambda or a nested function that captures a tensor has
+no repair: what it would have to capture instead cannot be written in the same place.
+
+## References
+- vllm#32133: layerwise reload stores the bound arguments of each loader call, and replays them once a layer is
+  complete.
+- NeMo-RL#3545, lil-vllm#327: the same over a reused transport buffer; repaired by owning the bound tensor.
 """
 
 from __future__ import annotations

@@ -13,6 +13,12 @@ The hidden buffer of `tee` keeps every tensor that one branch has passed and the
 
 ## Use instead
 One pass over the stream that decides for each tensor where it goes.
+
+## Fix safety
+There is no repair: which of the branches could do with one pass is for you to say.
+
+## References
+None so far: `tee` in public loaders was found by reading, not by its effects.
 """
 
 from __future__ import annotations

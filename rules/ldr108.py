@@ -20,6 +20,14 @@ The tensor is stale already when the consumer gets it: no consumer, however care
 Yield each tensor in its step, or own what has to wait:
 
     batch.append((name, tensor.detach().to("cpu", copy=True)))
+
+## Fix safety
+The tensor is owned where it is kept, on the host: safe where the holder is emptied again or gets only some tensors,
+unsafe where it may come to hold the whole checkpoint. To yield each tensor in its step would need another consumer.
+
+## References
+- vllm#44645: a generator over two side lists, which yields after its loop what it put aside.
+- verl@2a84ae4ce: an asynchronous generator that merges chunks over buckets, and kept views of them.
 """
 
 from __future__ import annotations

@@ -12,6 +12,15 @@ The worker may read the tensor after the producer has written its buffer again. 
 
 ## Use instead
 Load in the step: `load(name, tensor)`; or own the tensor before it is submitted.
+
+## Fix safety
+A job whose future nobody reads is called in line: unsafe, because it no longer runs beside the stream, and takes as
+long as it takes. Where the future is read, the tensor is owned before it is submitted: unsafe, because copies of all
+waiting tensors are in memory at once.
+
+## References
+- sglang#32896: threaded loading submits views to an executor and asks for the next tensor; workers copy what was
+  written next. Repaired by loading marked tensors in line.
 """
 
 from __future__ import annotations

@@ -12,6 +12,13 @@ Where device, dtype and layout already fit, these return the borrowed tensor its
 
 ## Use instead
     pending[name] = tensor.to(self.device, copy=True)
+
+## Fix safety
+There is no repair: whether a copy is wanted here, and on which device, is for you to say. `copy=True` says it.
+
+## References
+- lil-vllm#282: `.contiguous()` and `.to(device)` that change nothing keep aliases of the lent buffer.
+- transformers#47257: `.to(dtype)` without a change of type is the memory map itself.
 """
 
 from __future__ import annotations

@@ -1,28 +1,21 @@
-"""Every rule, by code. A rule is a module `ldr*.py` of this package with a `RULE`: it needs no entry elsewhere."""
+"""Every rule, by code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
-from loaderlint import rules
 from loaderlint.linter.interpreter.events import Event
-from loaderlint.rules.base import Rule
+from loaderlint.rules.base import Rule, RuleInfo
+from loaderlint.rules.codes import rule_codes
 
+BY_CODE: dict[str, RuleInfo] = {
+    code: import_module(f"loaderlint.rules.{code.lower()}").RULE for code in rule_codes()
+}
+"""All that can be reported, in the order of the codes; also what is said about loaderlint's own work (LDR9)."""
 
-def rule_modules() -> list[str]:
-    """The names of the rules' modules, sorted; none is imported."""
-    return sorted(module.name for module in iter_modules(rules.__path__) if module.name.startswith("ldr"))
-
-
-def _rules() -> Iterator[Rule[Any]]:
-    for name in rule_modules():
-        yield import_module(f"{rules.__name__}.{name}").RULE
-
-
-RULES: tuple[Rule[Any], ...] = tuple(_rules())
+RULES: tuple[Rule[Any], ...] = tuple(rule for rule in BY_CODE.values() if isinstance(rule, Rule))
+"""The rules about loaders: each is for events of one fact."""
 
 
 def rule_for(event: Event) -> Rule[Any] | None:

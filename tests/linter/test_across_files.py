@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from across_files import PROJECTS, Place, Tree, tree
 from conftest import Run
+from spec_cases import ALL_RULES
 
 from loaderlint.linter.engine import check_paths
 
@@ -50,7 +51,7 @@ FROM_INSIDE = {
 
 def found(paths: list[str]) -> list[Place]:
     """(path, line, code) of what is found under `paths`."""
-    report = check_paths(paths)
+    report = check_paths(paths, ALL_RULES)
     assert report.errors == []
     return sorted((one.path, one.line, one.code) for one in report.findings)
 

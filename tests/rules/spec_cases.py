@@ -14,8 +14,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from loaderlint.linter.selection import Layer
+from loaderlint.linter.settings import Settings
+from loaderlint.rules.registry import RULES
+
 RULES_FOLDER = Path(__file__).parents[2] / "rules"
 SPEC_FILES = sorted(RULES_FOLDER.glob("ldr*.md"))
+
+# A case says all that is found in it: also what is off by default, and what a rule in preview reports.
+ALL_RULES = Settings(layers=(Layer(select=tuple(rule.code for rule in RULES)),))
 
 _FENCE = re.compile(r"^```(?:python( fixed)?)?$")
 _CODES = r"LDR\d{3}(?::\d+)?(?:, LDR\d{3}(?::\d+)?)*"

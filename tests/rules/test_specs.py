@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from spec_cases import Case, Mark, all_cases
+from spec_cases import ALL_RULES, Case, Mark, all_cases
 
 from loaderlint.linter.engine import Report, check_paths
 from loaderlint.linter.fix_run import SAFE_AND_UNSAFE, FixRun, fix
@@ -15,7 +15,7 @@ CASES = all_cases()
 
 
 def check(path: Path) -> Report:
-    report = check_paths([str(path)])
+    report = check_paths([str(path)], ALL_RULES)
     assert report.errors == []
     return report
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from spec_cases import Case, all_cases
+from spec_cases import ALL_RULES, Case, all_cases
 from transforms import (
     Transformed,
     alias_imports,
@@ -35,7 +35,7 @@ REWRITES: dict[str, Rewrite] = {
 @cache
 def found(code: str) -> list[tuple[int, str]]:
     source = source_from_bytes("loader.py", code.encode())
-    return sorted((finding.line, finding.code) for finding in check_file(source))
+    return sorted((finding.line, finding.code) for finding in check_file(source, ALL_RULES))
 
 
 def rewrites(*chosen: Rewrite) -> list[tuple[Case, Transformed]]:
