@@ -15,6 +15,7 @@ from loaderlint.linter.interpreter.frames import Context, Returned
 from loaderlint.linter.interpreter.functions import Functions
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.iteration import Iteration
+from loaderlint.linter.interpreter.protocols import Protocols
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.statements import Statements
 from loaderlint.linter.interpreter.tensors import Libraries
@@ -28,6 +29,7 @@ class Interpreter(
     Assignments,
     Expressions,
     Attributes,
+    Protocols,
     Conditions,
     Displays,
     Calls,

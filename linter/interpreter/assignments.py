@@ -8,7 +8,7 @@ import libcst as cst
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.expressions import subscript_slot
-from loaderlint.linter.interpreter.frames import Assignment, Context
+from loaderlint.linter.interpreter.frames import Argument, Assignment, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
@@ -135,6 +135,9 @@ class Assignments(Core, ABC):
         objects = [(loc, obj) for loc, obj in state.objects(base) if obj.kind is Kind.OBJECT]
         for loc, obj in objects:
             name = target.attr.value
+            if self.accessor(loc, f"{name}.setter", state) is not None:
+                self.special(loc, f"{name}.setter", [Argument(value, site.value)], site.node, state, context)
+                continue
             known = NOTHING if len(objects) == 1 and loc.recent else obj.fields.get(name, NOTHING)
             state.update(loc, fields={**obj.fields, name: known | held})
 
@@ -147,6 +150,10 @@ class Assignments(Core, ABC):
             base = self.place(target.value, state, context)
         stored = False
         for loc, obj in state.objects(base):
+            given = [Argument(key, target), Argument(value, site.value)]
+            if self.special(loc, "__setitem__", given, site.node, state, context) is not None:
+                stored = True
+                continue
             kind = Holder.LIST if obj.kind is Kind.LIST else Holder.DICT
             if obj.kind in CONTAINER_KINDS or (obj.kind is Kind.OBJECT and is_text(key)):
                 kept = Kept(Site(context.unit, site.node), kind, target.value, site.value)

@@ -43,7 +43,9 @@ class Calls(Core, ABC):
     def _eval_Call(self, node: cst.Call, state: State, context: Context) -> Value:
         method = isinstance(node.func, cst.Attribute)
         callee = (self.member if method else self.evaluate)(node.func, state, context)
-        arguments = [self._argument(item, state, context) for item in node.args]
+        values = self.evaluate_all([item.value for item in node.args], state, context)
+        given = zip(node.args, values, strict=True)
+        arguments = [self._argument(item, value, state, context) for item, value in given]
         inherited = self._inherited(node.func, arguments, state, context) if method else None
         if inherited is not None:
             function, receiver = inherited
@@ -67,12 +69,11 @@ class Calls(Core, ABC):
         if not is_super or context.owner is None:
             return None
         function = self.project.inherited_method(context.owner, called.attr.value)
-        if function is None or not self._worth_running(function, arguments, state):
+        if function is None or not self.worth_running(function, arguments, state):
             return None
         return function, self.evaluate(cst.Name("self"), state, context)
 
-    def _argument(self, item: cst.Arg, state: State, context: Context) -> Argument:
-        value = self.evaluate(item.value, state, context)
+    def _argument(self, item: cst.Arg, value: Value, state: State, context: Context) -> Argument:
         if item.star and self.is_stream(state, value):
             value = self.materialized(value, item.value, item.value, state, context)
         return Argument(value, item.value, item.keyword.value if item.keyword else "", item.star)
@@ -112,6 +113,10 @@ class Calls(Core, ABC):
             return self._method(atom, arguments, node, state, context)
         if isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind is Kind.FUNCTION:
             return self._run_function(atom.loc, arguments, node, state, context)
+        if isinstance(atom, Ref) and atom.loc in state.heap:
+            result = self.special(atom.loc, "__call__", arguments, node, state, context)
+            if result is not None:
+                return result
         if isinstance(atom, Tuple):
             # A `partial`, called: it reads what it captured.
             self.read(state, frozenset({atom}), node, context)
@@ -207,14 +212,14 @@ class Calls(Core, ABC):
             function = self.project.method(obj.code, name)
             if function is not None and not obj.escapes and self._judged_alone(function, arguments, state, context):
                 return self._unknown(arguments, node, state, context)
-            if function is not None and self._worth_running(function, [receiver, *arguments], state):
+            if function is not None and self.worth_running(function, [receiver, *arguments], state):
                 bound = [*([] if function.is_static else [receiver]), *arguments]
                 return self.call(self.project_function(function, state), bound, node, state, context)
             if function is not None and self.contracts.methods.get(name) != "produce":
                 return NOTHING
         return self._unknown_method(name, arguments, node, state, context)
 
-    def _worth_running(self, function: Function, arguments: Sequence[Argument], state: State) -> bool:
+    def worth_running(self, function: Function, arguments: Sequence[Argument], state: State) -> bool:
         """Whether a function of the project can matter: it is given what is lent, or makes a stream of its own."""
         return function.makes_stream or any(state.holds_loans(item.value, through=True) for item in arguments)
 

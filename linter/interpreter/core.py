@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import libcst as cst
 from loaderlint.linter.interpreter.frames import Argument, Assignment, Consumer, Context, OnItem
-from loaderlint.linter.interpreter.heap import STREAM_KINDS, Obj
+from loaderlint.linter.interpreter.heap import STREAM_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.leases import Leases
 from loaderlint.linter.interpreter.state import State
-from loaderlint.linter.interpreter.values import Kept, Loc, Ref, Value, leaves
+from loaderlint.linter.interpreter.values import NOTHING, Kept, Loan, Loc, Ref, Value, leaves
 from loaderlint.linter.interpreter.watching import Watch
 from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reading.makers import Maker
+from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.settings import Settings
 
@@ -69,6 +71,30 @@ class Core(Leases, ABC):
     @abstractmethod
     def next_item(self, state: State, value: Value, node: cst.CSTNode, context: Context) -> Value:
         """What `next(value)` gives: the first item of any step, the states after it joined."""
+
+    @abstractmethod
+    def iterate_object(self, state: State, loc: Loc, to: Consumer) -> bool:
+        """Iterate an object as its class says; False if the class does not say how."""
+
+    @abstractmethod
+    def special(
+        self,
+        loc: Loc,
+        name: str,
+        arguments: Sequence[Argument],
+        node: cst.CSTNode,
+        state: State,
+        context: Context,
+    ) -> Value | None:
+        """The result of a method that the language calls on an object; None if its class has none."""
+
+    @abstractmethod
+    def accessor(self, loc: Loc, name: str, state: State) -> Function | None:
+        """The property of that name (its setter: `name.setter`) that the class of an object has."""
+
+    @abstractmethod
+    def worth_running(self, function: Function, arguments: Sequence[Argument], state: State) -> bool:
+        """Whether a function of the project can matter."""
 
     @abstractmethod
     def call(
@@ -200,6 +226,23 @@ class Core(Leases, ABC):
             else:
                 self.read(state, frozenset({atom}), node, context, note, assumptions)
 
+    def evaluate_all(
+        self, nodes: Sequence[cst.BaseExpression], state: State, context: Context
+    ) -> list[Value]:
+        """The values of expressions, one after the other: a later one may end the lease of an earlier one."""
+        moving = [place for place, node in enumerate(nodes) if calls_something(node)]
+        last = moving[-1] if moving else 0
+        parked: dict[int, str] = {}
+        values = []
+        for place, node in enumerate(nodes):
+            values.append(self.evaluate(node, state, context))
+            if place < last and any(isinstance(atom, Loan) for atom in leaves(values[-1])):
+                parked[place] = f"%part{self.number(('part', node))}"
+                state.frames[context.frame][parked[place]] = values[-1]
+        for place, slot in parked.items():
+            values[place] = state.frames[context.frame].pop(slot, NOTHING)
+        return values
+
     def fixpoint(self, state: State, once: Callable[[State], None]) -> None:
         """Run `once` zero or more times: `state` becomes the join of all."""
         for _ in range(MAX_PASSES):
@@ -212,9 +255,22 @@ class Core(Leases, ABC):
                 return
 
     def is_stream(self, state: State, value: Value) -> bool:
-        """Whether `value` may be a stream or something lazy over one."""
-        return any(obj.kind in STREAM_KINDS for _, obj in state.objects(value))
+        """Whether `value` may be a stream, or something lazy over one."""
+        return any(
+            obj.kind in STREAM_KINDS or (obj.kind is Kind.OBJECT and self.iterates(loc, state))
+            for loc, obj in state.objects(value)
+        )
+
+    @abstractmethod
+    def iterates(self, loc: Loc, state: State) -> bool:
+        """Whether an object hands out what is lent when it is iterated."""
 
     def new(self, state: State, node: cst.CSTNode, context: Context, obj: Obj, role: str = "") -> Value:
         """A new object made by `node`."""
         return state.allocate(self.loc(node, context, role), obj)
+
+
+@cache
+def calls_something(node: cst.CSTNode) -> bool:
+    """Whether evaluating an expression may move a stream on."""
+    return any(isinstance(inner, (cst.Call, cst.Await)) for inner in walk(node))

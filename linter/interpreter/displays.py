@@ -21,7 +21,7 @@ class Displays(Core, ABC):
     def _eval_Tuple(self, node: cst.Tuple, state: State, context: Context) -> Value:
         if any(isinstance(item, cst.StarredElement) for item in node.elements):
             return self._display(node, state, context)
-        return tuple_of(*(self.evaluate(item.value, state, context) for item in node.elements))
+        return tuple_of(*self.evaluate_all([item.value for item in node.elements], state, context))
 
     def _eval_List(self, node: cst.List, state: State, context: Context) -> Value:
         return self._display(node, state, context)

@@ -7,7 +7,7 @@ from abc import ABC
 import libcst as cst
 from loaderlint.linter.interpreter.containers import literal_slot
 from loaderlint.linter.interpreter.core import Core
-from loaderlint.linter.interpreter.frames import Assignment, Context
+from loaderlint.linter.interpreter.frames import Argument, Assignment, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
@@ -109,8 +109,10 @@ class Expressions(Core, ABC):
             elif isinstance(atom, (Loan, Text, Instance)):
                 found.add(Method(frozenset({atom}), name))
             elif isinstance(atom, Ref) and atom.loc in state.heap:
-                obj = state.heap[atom.loc]
-                if name in obj.fields and obj.kind is Kind.OBJECT:
+                obj, getter = state.heap[atom.loc], self.accessor(atom.loc, name, state)
+                if getter is not None:
+                    found |= self.special(atom.loc, name, (), node, state, context) or NOTHING
+                elif name in obj.fields and obj.kind is Kind.OBJECT:
                     found.update(obj.fields[name])
                 else:
                     known = self.attribute_value(atom.loc, name, state)
@@ -152,7 +154,7 @@ class Expressions(Core, ABC):
 
     def _eval_Subscript(self, node: cst.Subscript, state: State, context: Context) -> Value:
         base = self.evaluate(node.value, state, context)
-        self.index_value(node, state, context)
+        key = self.index_value(node, state, context)
         found: set[object] = set()
         for atom in base:
             if isinstance(atom, (Loan, Text)):
@@ -160,7 +162,8 @@ class Expressions(Core, ABC):
             elif isinstance(atom, Tuple):
                 found |= _selected(atom, node)
             elif isinstance(atom, Ref) and atom.loc in state.heap:
-                found.update(self._item(atom.loc, node, state, context))
+                known = self.special(atom.loc, "__getitem__", [Argument(key, node)], node, state, context)
+                found.update(self._item(atom.loc, node, state, context) if known is None else known)
         return frozenset(found)  # type: ignore[arg-type]
 
     def _item(self, loc: Loc, node: cst.Subscript, state: State, context: Context) -> Value:

@@ -75,7 +75,7 @@ class Iteration(LazyIterators, ABC):
             # The results of `executor.map`, taken one by one: at the end all work is done.
             self.fixpoint(state, lambda now: to.on_item(now, NOTHING))
             state.pending -= {loc}
-        else:
+        elif obj.kind is not Kind.OBJECT or not self.iterate_object(state, loc, to):
             self._iterate_container(state, loc, to.on_item)
 
     def _iterate_container(self, state: State, loc: Loc, on_item: OnItem) -> None:

@@ -236,6 +236,7 @@ class Statements(Core, ABC):
             value = self.evaluate(item.item, state, context)
             joins = joins or self.joins_at_exit(value)
             if item.asname is not None:
+                value = self.entered(value, item, state, context)
                 self.assign(item.asname.name, value, state, context, Assignment(item, item.item))
         self._block(node.body, state, context)
         if joins:

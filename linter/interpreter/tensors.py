@@ -62,7 +62,7 @@ class Libraries(Core, ABC):
     ) -> Value | None:
         """Call a function that a contract names; None for any other."""
         contracts = self.contracts
-        if name == "builtins.next" and arguments:
+        if name in ("builtins.next", "builtins.anext") and arguments:
             return self._next(arguments, node, state, context)
         if name == "builtins.setattr" and len(arguments) == 3:
             return self._set_attribute(arguments, node, state, context)

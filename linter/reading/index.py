@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loaderlint.linter.contracts import Contracts
@@ -48,6 +48,17 @@ class Function:
         return self._is_decorated("classmethod")
 
     @property
+    def is_property(self) -> bool:
+        """Whether the function runs where the attribute of its name is read."""
+        return self._is_decorated("property") or self._is_decorated("cached_property")
+
+    @property
+    def accessor(self) -> str:
+        """"setter" or "deleter" for what a property runs where its attribute is set or deleted, else ""."""
+        kinds = [kind for kind in ("setter", "deleter") if self._is_decorated(kind)]
+        return kinds[0] if kinds else ""
+
+    @property
     def lent(self) -> frozenset[str]:
         """The parameters that are lent until the function returns, if it has the shape of a weight loader."""
         arguments = self.node.args
@@ -75,7 +86,12 @@ class Function:
         return self.index.calls_producer(self)
 
     def _is_decorated(self, name: str) -> bool:
-        return any(isinstance(item, ast.Name) and item.id == name for item in self.node.decorator_list)
+        decorators = self.node.decorator_list
+        return any(
+            (isinstance(item, ast.Name) and item.id == name)
+            or (isinstance(item, ast.Attribute) and item.attr == name)
+            for item in decorators
+        )
 
 
 class FileIndex:
@@ -106,6 +122,9 @@ class FileIndex:
                     todo.append((node, f"{cls.qualname}.", cls, outer))
                 elif isinstance(node, _FUNCTIONS):
                     function = self._function(node, prefix, owner, outer)
+                    if function.accessor:
+                        # Beside the getter, which has the same name.
+                        function = replace(function, qualname=f"{function.qualname}.{function.accessor}")
                     self.functions[function.qualname] = function
                     todo.append((node, f"{function.qualname}.", None, function))
                 elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -204,6 +223,11 @@ class FileIndex:
     @staticmethod
     def _first_line(function: Function) -> int:
         return min([function.node.lineno, *(item.lineno for item in function.node.decorator_list)])
+
+    def properties(self, cls: Class) -> list[str]:
+        """The names of the properties that a class defines."""
+        names = [node.name for node in cls.node.body if isinstance(node, _FUNCTIONS)]
+        return [name for name in names if self.functions[f"{cls.qualname}.{name}"].is_property]
 
     def annotated_fields(self, cls: Class) -> list[str]:
         """The names that a class body annotates, in order."""

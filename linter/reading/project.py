@@ -26,6 +26,7 @@ class Project:
         self._roots: dict[str, None] = {}
         self._sources: dict[str, SourceFile] = {}
         self._modules: dict[str, FileIndex] = {}
+        self._properties: dict[Class, frozenset[str]] = {}
         self._makers: tuple[int, frozenset[str]] = (0, frozenset())
 
     def add(self, source: SourceFile) -> FileIndex:
@@ -108,6 +109,13 @@ class Project:
             if found is not None:
                 return found
         return None
+
+    def properties(self, owner: Class) -> frozenset[str]:
+        """The names of the properties that `owner` has or inherits."""
+        if owner not in self._properties:
+            found = (name for cls in self.lineage(owner) for name in cls.index.properties(cls))
+            self._properties[owner] = frozenset(found)
+        return self._properties[owner]
 
     def inherited_method(self, owner: Class, name: str) -> Function | None:
         """The method that `super().name` calls in a method of `owner`."""
