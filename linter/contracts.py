@@ -28,17 +28,20 @@ EFFECTS: dict[str, frozenset[str]] = {
     "functions": frozenset(
         {
             "view", "conditional_copy", "copy", "metadata", "text", "capture", "shallow_copy", "await", "submit",
-            "submit_items", "put", "keep", "same", "consume", "tee",
+            "submit_items", "put", "take", "reduce", "keep", "same", "consume", "tee",
         }
     ),
     "methods": frozenset({"submit", "await", "read", "produce", "bundle", "keep"}),
     "modules": frozenset({"read"}),
-    "classes": frozenset({"executor", "list", "set", "dict"}),
+    "classes": frozenset({"executor", "list", "set", "dict", "weak", "callbacks"}),
 }  # fmt: skip
 # Tables that name an operation for each name: `[lazy] "itertools.chain" = "chain"`.
 OPERATIONS: dict[str, frozenset[str]] = {
     "lazy": frozenset(
-        {"same", "enumerate", "zip", "map", "starmap", "filter", "reversed", "chain", "flatten", "groupby"}
+        {
+            "same", "enumerate", "zip", "map", "starmap", "filter", "reversed", "chain", "flatten", "groupby",
+            "pairwise", "batched",
+        }
     ),
     "lazy_methods": frozenset({"same"}),
     "eager": frozenset({"list", "set", "dict"}),
@@ -155,8 +158,8 @@ class Contracts:
 
     @cached_property
     def owners(self) -> frozenset[str]:
-        """The classes whose objects matter: executors, and those of which a method is named."""
-        executors = {name for name, kind in self.classes.items() if kind == "executor"}
+        """The classes whose objects matter: executors, those that hold nothing, and those of which a method is named."""
+        executors = {name for name, kind in self.classes.items() if kind in ("executor", "weak")}
         return frozenset(
             executors | {name.rpartition(".")[0] for name in (*self.producer_by_call, *self.functions)}
         )

@@ -46,6 +46,6 @@ class Attributes(Core, ABC):
         if known:
             return known
         child = Loc(self.number((loc, name)))
-        state.heap[child] = Obj(Kind.OBJECT)
+        state.heap[child] = Obj(Kind.DICT if name == "__dict__" else Kind.OBJECT)
         state.update(loc, fields={**state.heap[loc].fields, name: ref(child)})
         return ref(child)

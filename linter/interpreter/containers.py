@@ -9,7 +9,7 @@ import libcst as cst
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.frames import Argument, Context
-from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
@@ -29,6 +29,10 @@ _TAKE = {"pop", "popleft", "get", "setdefault", "__getitem__"}
 # On a receiver that nothing is known of, only these names mean a list for sure.
 LIST_METHODS = {"append", "appendleft", "extend", "insert"}
 CONTAINER_METHODS = LIST_METHODS | {"add", "setdefault", "update"}
+# How something is given to an `ExitStack`, which calls it when it is left.
+_CALLBACKS = {"callback", "push", "push_async_callback", "enter_context", "push_async_exit"}
+# The field of a dict that holds what makes the value of a missing key.
+FACTORY = "%factory"
 _HOLDERS = {Kind.LIST: Holder.LIST, Kind.SET: Holder.LIST, Kind.DICT: Holder.DICT, Kind.OBJECT: Holder.LIST}
 
 
@@ -50,6 +54,12 @@ class Containers(Core, ABC):
         if name in _ADD and arguments:
             item = arguments[-1]
             self.put(loc, item.value, state, self._kept(obj.kind, node, holder, item.node, context))
+            return NOTHING
+        if name == "__setitem__" and len(arguments) == 2:
+            return self.put_into([Argument(frozenset({Ref(loc)}), holder), *arguments], node, state, context)  # type: ignore[arg-type]
+        if obj.operation == "callbacks" and name in _CALLBACKS:
+            kept = Kept(Site(context.unit, node), Holder.CAPTURED, node, node)
+            self.put(loc, tuple_of(*(item.value for item in arguments)), state, kept)
             return NOTHING
         if name in _EXTEND:
             for item in arguments:
@@ -94,6 +104,29 @@ class Containers(Core, ABC):
         if name == "pop" and slot in obj.slots and loc.recent:
             state.update(loc, slots={key: value for key, value in obj.slots.items() if key != slot})
         return obj.at(slot) | obj.fields.get("[]", NOTHING) | default
+
+    def missing(self, loc: Loc, state: State, context: Context) -> None:
+        """A key is asked for that may not be there: `defaultdict(list)` puts a new list under it."""
+        obj = state.heap[loc]
+        if obj.fields.get(FACTORY):
+            made = self.call(obj.fields[FACTORY], (), obj.code, state, context)  # type: ignore[arg-type]
+            state.update(loc, items=state.heap[loc].items | made)
+
+    def put_into(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """`heappush(container, item)`, `setitem(container, key, item)`; some of these hand another item out."""
+        holder, item = arguments[0], arguments[-1]
+        keys = arguments[1].value if len(arguments) > 2 else NOTHING
+        for loc, obj in state.objects(holder.value):
+            if obj.kind in CONTAINER_KINDS:
+                self.put(loc, item.value, state, self._kept(obj.kind, node, holder.node, item.node, context), keys)
+        return self.taken_from(holder.value, state)
+
+    def taken_from(self, holder: Value, state: State) -> Value:
+        """Any item of a container."""
+        containers = (obj for _, obj in state.objects(holder) if obj.kind in CONTAINER_KINDS)
+        return frozenset().union(*(obj.contents for obj in containers))
 
     def _kept(
         self, kind: Kind, node: cst.CSTNode, holder: cst.CSTNode, tensor: cst.CSTNode, context: Context

@@ -77,6 +77,30 @@ class Core(Leases, ABC):
         """Iterate an object as its class says; False if the class does not say how."""
 
     @abstractmethod
+    def missing(self, loc: Loc, state: State, context: Context) -> None:
+        """A key is asked for that may not be in the container at `loc`."""
+
+    @abstractmethod
+    def put_into(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """A function that puts its last argument into the first."""
+
+    @abstractmethod
+    def taken_from(self, holder: Value, state: State) -> Value:
+        """Any item of a container."""
+
+    @abstractmethod
+    def reduced(
+        self, inputs: Sequence[Value], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """The result of folding a function over what is iterated."""
+
+    @abstractmethod
+    def place(self, node: cst.CSTNode, state: State, context: Context, depth: int = 0) -> Value:
+        """The object that `node` names, made up where nothing is known of it."""
+
+    @abstractmethod
     def special(
         self,
         loc: Loc,

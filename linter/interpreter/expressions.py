@@ -114,6 +114,8 @@ class Expressions(Core, ABC):
                     found |= self.special(atom.loc, name, (), node, state, context) or NOTHING
                 elif name in obj.fields and obj.kind is Kind.OBJECT:
                     found.update(obj.fields[name])
+                elif name == "__dict__":
+                    found |= self.member_object(atom.loc, name, state)
                 else:
                     known = self.attribute_value(atom.loc, name, state)
                     found.update(known or {Method(frozenset({atom}), name)})
@@ -123,7 +125,8 @@ class Expressions(Core, ABC):
         """The object that `node` names, made up where nothing is known of it, to hold what is stored there."""
         value = self.evaluate(node, state, context)
         known = frozenset(atom for atom in value if isinstance(atom, Ref))
-        if known or depth > _MAX_PATH:
+        # What a library's object holds is that library's business.
+        if known or depth > _MAX_PATH or any(isinstance(atom, Instance) for atom in value):
             return known
         for method in value:
             if isinstance(method, Method):
@@ -170,7 +173,8 @@ class Expressions(Core, ABC):
         obj = state.heap[loc]
         if obj.kind is Kind.LIST and isinstance(node.slice[0].slice, cst.Slice):
             return self.new(state, node, context, Obj(Kind.LIST, obj.contents))
-        return obj.at(subscript_slot(node)) | obj.fields.get("[]", NOTHING)
+        self.missing(loc, state, context)
+        return state.heap[loc].at(subscript_slot(node)) | obj.fields.get("[]", NOTHING)
 
     def index_value(self, node: cst.Subscript, state: State, context: Context) -> Value:
         """The value of a subscript's index or key."""

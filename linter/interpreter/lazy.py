@@ -8,9 +8,10 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Sequence
 
+import libcst as cst
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
-from loaderlint.linter.interpreter.frames import Argument, Consumer
+from loaderlint.linter.interpreter.frames import Argument, Consumer, Context
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.leases import iterated
 from loaderlint.linter.interpreter.state import State
@@ -86,6 +87,25 @@ class LazyIterators(Core, ABC):
             to.on_item(now, batch)
 
         self.fixpoint(state, once)
+
+    def reduced(
+        self, inputs: Sequence[Value], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """`reduce(function, items, initial)`: the result of one step is an argument of the next."""
+        slot = f"%reduce{self.number(('reduce', node))}"
+        kept = Kept(Site(context.unit, node), Holder.VARIABLE, node, node)
+        if len(inputs) > 2:
+            state.frames[context.frame][slot] = inputs[2]
+
+        def fold(now: State, item: Value) -> None:
+            before = now.frames[context.frame].get(slot)
+            if before is not None:
+                item = self._applied(inputs[0], (before, item), now, to)
+            now.frames[context.frame][slot] = self.keep(item, kept)
+
+        to = Consumer(node, context, fold)
+        self.feed(state, inputs[1], to)
+        return state.frames[context.frame].pop(slot, NOTHING)
 
     def _lazy_map(self, state: State, inputs: list[Value], to: Consumer) -> None:
         def apply(now: State, item: Value) -> None:

@@ -231,16 +231,25 @@ class Statements(Core, ABC):
     _run_TryStar = _run_Try
 
     def _run_With(self, node: cst.With, state: State, context: Context) -> None:
-        joins = False
+        joins, left = False, NOTHING
         for item in node.items:
             value = self.evaluate(item.item, state, context)
-            joins = joins or self.joins_at_exit(value)
+            joins, left = joins or self.joins_at_exit(value), left | value
             if item.asname is not None:
                 value = self.entered(value, item, state, context)
                 self.assign(item.asname.name, value, state, context, Assignment(item, item.item))
         self._block(node.body, state, context)
+        self._call_back(left, node, state, context)
         if joins:
             state.pending = frozenset()
+
+    def _call_back(self, stacks: Value, node: cst.CSTNode, state: State, context: Context) -> None:
+        """An `ExitStack` is left: it calls what it was given."""
+        for loc, obj in state.objects(stacks):
+            if obj.operation == "callbacks":
+                for atom in obj.contents:
+                    self.call(frozenset({atom}), (), node, state, context)
+                state.update(loc, items=NOTHING)
 
     def _run_Match(self, node: cst.Match, state: State, context: Context) -> None:
         self.evaluate(node.subject, state, context)

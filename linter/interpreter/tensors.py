@@ -8,7 +8,7 @@ from functools import cache
 
 import libcst as cst
 from loaderlint.linter.contracts import Producer
-from loaderlint.linter.interpreter.containers import receiver_node
+from loaderlint.linter.interpreter.containers import FACTORY, receiver_node
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.frames import Argument, Context
@@ -66,6 +66,8 @@ class Libraries(Core, ABC):
             return self._next(arguments, node, state, context)
         if name == "builtins.setattr" and len(arguments) == 3:
             return self._set_attribute(arguments, node, state, context)
+        if name in ("builtins.vars", "builtins.globals"):
+            return self._attributes(arguments, state, context)
         producer = contracts.producer_by_call.get(name)
         if producer is not None:
             return self._produce(producer, _flags(arguments), node, state, context)
@@ -73,7 +75,7 @@ class Libraries(Core, ABC):
             return self._lazy(contracts.lazy[name], arguments, node, state, context)
         if name in contracts.eager and arguments and not arguments[0].keyword:
             return self._materialize(contracts.eager[name], arguments, node, state, context)
-        if contracts.classes.get(name) in ("list", "set", "dict"):
+        if contracts.classes.get(name) in ("list", "set", "dict", "callbacks"):
             return self._empty_container(contracts.classes[name], arguments, node, state, context)
         if name in contracts.functions:
             return self._function(contracts.functions[name], name, arguments, node, state, context)
@@ -99,11 +101,21 @@ class Libraries(Core, ABC):
         """`setattr(thing, name, value)`, where the name may be any."""
         holder, value = arguments[0], arguments[2]
         kept = Kept(Site(context.unit, node), Holder.OBJECT, holder.node, value.node)
-        for loc, obj in state.objects(holder.value):
+        lent = state.holds_loans(value.value)
+        named = self.place(holder.node, state, context) if lent else holder.value
+        for loc, obj in state.objects(named):
             if obj.kind is Kind.OBJECT:
                 known = obj.fields.get("*", NOTHING)
                 state.update(loc, fields={**obj.fields, "*": known | self.keep(value.value, kept)})
         return NOTHING
+
+    def _attributes(self, arguments: Sequence[Argument], state: State, context: Context) -> Value:
+        """`vars(thing)` and `globals()`: all attributes, by their names."""
+        if arguments:
+            objects = [loc for loc, obj in state.objects(arguments[0].value) if obj.kind is Kind.OBJECT]
+        else:
+            objects = [self.global_object(state, context.index)]
+        return frozenset().union(*(self.member_object(loc, "__dict__", state) for loc in objects))
 
     def instance_call(
         self,
@@ -176,7 +188,11 @@ class Libraries(Core, ABC):
         if effect == "submit_items":
             return self._submit_items(arguments, node, state, context)
         if effect == "put" and arguments:
-            return self._put_into(arguments, node, state, context)
+            return self.put_into(arguments, node, state, context)
+        if effect == "take" and arguments:
+            return self.taken_from(arguments[0].value, state)
+        if effect == "reduce" and len(arguments) > 1:
+            return self.reduced([item.value for item in arguments], node, state, context)
         if effect == "text":
             self.read(state, given, node, context)
             return TEXT
@@ -229,14 +245,18 @@ class Libraries(Core, ABC):
     def _empty_container(
         self, kind: str, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
     ) -> Value:
-        """`dict()`, `dict(a=t)`, `defaultdict(list)`: the factory makes what a missing key gives."""
-        items = NOTHING
+        """`dict()`, `dict(a=t)`, `ChainMap(first, second)`, `defaultdict(list)`."""
+        if kind == "callbacks":
+            return self.new(state, node, context, Obj(Kind.LIST, operation="callbacks"))
+        items, keys, fields, made_by = NOTHING, NOTHING, {}, None
         for item in arguments:
-            if item.keyword:
-                items |= item.value
-            elif not item.keyword:
-                items |= self.call(item.value, (), item.node, state, context)
-        return self.new(state, node, context, Obj(Kind[kind.upper()], items))
+            mappings = [obj for _, obj in state.objects(item.value) if obj.kind in CONTAINER_KINDS]
+            items = items.union(item.value if item.keyword else NOTHING, *(obj.contents for obj in mappings))
+            keys = keys.union(*(obj.keys for obj in mappings))
+            if item.value and not (item.keyword or mappings):
+                fields, made_by = {FACTORY: item.value}, item.node
+        made = Obj(Kind[kind.upper()], items, keys, fields, code=made_by)
+        return self.new(state, node, context, made)
 
     def _produce(
         self, producer: Producer, flags: dict[str, object], node: cst.CSTNode, state: State, context: Context
@@ -294,17 +314,6 @@ class Libraries(Core, ABC):
             else:
                 held.append(item)
         return self.submit(held, node, state, context)
-
-    def _put_into(
-        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
-    ) -> Value:
-        """`heappush(container, item)`."""
-        holder, item = arguments[0], arguments[-1]
-        kept = Kept(Site(context.unit, node), Holder.LIST, holder.node, item.node)
-        for loc, obj in state.objects(holder.value):
-            if obj.kind in CONTAINER_KINDS:
-                self.put(loc, item.value, state, kept)
-        return NOTHING
 
     def captured(self, value: Value, state: State) -> list[Value]:
         """What the functions in `value` refer to in the scopes around them."""
