@@ -267,11 +267,30 @@ def test_a_wrong_option_is_explained(
     assert loader.read_text() == LOADER
 
 
-def test_the_help_explains_status_and_options(loaderlint: Run) -> None:
-    done = loaderlint("--help")
-    assert done.returncode == 0
-    for part in ("Exit status:", "--fix", "--unsafe-fixes", "--diff", "--output-format", "noqa", "Examples:"):
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("--help",), ("Exit status:", "Examples:", "check  ", "explain  ", "rules  ")),
+        (("check", "-h"), ("--fix", "--unsafe-fixes", "--diff", "--select", "--output-format", "noqa")),
+    ],
+)
+def test_the_help_explains_status_and_options(
+    loaderlint: Run, arguments: tuple[str, ...], parts: tuple[str, ...]
+) -> None:
+    done = loaderlint(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    for part in parts:
         assert part in done.stdout
+
+
+@pytest.mark.parametrize("name", ["check", "explain", "rules"])
+def test_what_is_called_like_a_command_can_be_checked(loader: Path, loaderlint: Run, name: str) -> None:
+    folder = loader.parent / name
+    folder.mkdir()
+    loader.rename(folder / "loader.py")
+    for arguments in (("check", name), (f"./{name}",), ("--", name)):
+        done = loaderlint(*arguments)
+        assert (done.returncode, f"{name}/loader.py:7:25 LDR101" in done.stdout) == (1, True), done.stderr
 
 
 def test_the_version_is_that_of_the_package(loaderlint: Run) -> None:

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from spec_cases import ALL_RULES, RULES_FOLDER, SPEC_FILES, read_cases
+from spec_cases import ALL_RULES, SPEC_FILES, read_cases
 
 from loaderlint.linter.engine import check_file
 from loaderlint.linter.findings import Category, Fix
@@ -15,7 +15,8 @@ from loaderlint.linter.reading.source import source_from_bytes
 from loaderlint.rules.base import Rule, RuleInfo
 from loaderlint.rules.registry import BY_CODE, RULES
 
-CHANGELOG = Path(RULES_FOLDER).parent / "CHANGELOG.md"
+RULES_FOLDER = Path(__file__).parents[2] / "rules"
+CHANGELOG = RULES_FOLDER.parent / "CHANGELOG.md"
 HEADINGS = [
     "## What it does",
     "## Why is this bad?",
