@@ -49,6 +49,10 @@ class Checker:
         """A file that was added, or that a call led to."""
         return self._project.source(path)
 
+    def paths(self) -> list[str]:
+        """The files that were added, and those that calls led to so far."""
+        return self._project.paths()
+
     def findings(self) -> list[Finding]:
         """What was found in the files that were added, and in those that their calls led to."""
         # Only now: a call must not lead to a file that is to be added, and so is read a second time.

@@ -98,8 +98,10 @@ def _add(checker: Checker, source: SourceFile) -> None:
 
 
 def _collect(checker: Checker, asked_for: frozenset[str], report: Report) -> None:
-    by_path: dict[str, list[Finding]] = {}
-    for finding in checker.findings():
+    found = checker.findings()
+    # Each file that was analysed, also where nothing is found: a comment there may silence nothing.
+    by_path: dict[str, list[Finding]] = {path: [] for path in checker.paths()}
+    for finding in found:
         if finding.path not in asked_for:
             # A call led there; what is not asked for is not written to.
             finding = replace(finding, fix=NoFix("this file is not among those that were named"))
@@ -107,6 +109,8 @@ def _collect(checker: Checker, asked_for: frozenset[str], report: Report) -> Non
     for path, findings in sorted(by_path.items()):
         source = checker.source(path)
         kept = _to_report(source, findings)
+        if path in asked_for:
+            kept += _silencing_nothing(source, findings, report.settings)
         if kept:
             report.findings += kept
             report.sources[path] = source
@@ -115,6 +119,12 @@ def _collect(checker: Checker, asked_for: frozenset[str], report: Report) -> Non
 def _to_report(source: SourceFile, found: list[Finding]) -> list[Finding]:
     kept = keep_comments(source, unsuppressed(source, found))
     return sorted(kept, key=lambda finding: (finding.line, finding.column, finding.code))
+
+
+def _silencing_nothing(source: SourceFile, found: list[Finding], settings: Settings) -> list[Finding]:
+    from loaderlint.linter.unused import unused  # Brings LibCST along, which is loaded by now.
+
+    return unsuppressed(source, unused(source, found, settings.layers))
 
 
 def findings_to_report(source: SourceFile, settings: Settings | None = None) -> list[Finding]:

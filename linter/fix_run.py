@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from loaderlint.linter.diff import unified_diff
+from loaderlint.linter.edits import apply
 from loaderlint.linter.engine import Report, findings_to_report
-from loaderlint.linter.findings import Applicability, FileError, Finding
+from loaderlint.linter.findings import Applicability, FileError, Finding, Fix
 from loaderlint.linter.fixing import Repair, repair
-from loaderlint.linter.reading.source import STANDARD_INPUT, SourceFile
+from loaderlint.linter.reading.source import STANDARD_INPUT, SourceError, SourceFile
 from loaderlint.linter.rewriting import RewriteError, rewrite
+from loaderlint.linter.settings import Settings
+from loaderlint.linter.suppressions import UNUSED
 
 SAFE = frozenset({Applicability.SAFE})
 SAFE_AND_UNSAFE = frozenset({Applicability.SAFE, Applicability.UNSAFE})
@@ -30,7 +33,7 @@ def preview(report: Report, allowed: frozenset[Applicability]) -> FixRun:
     run = FixRun()
     for path, findings in _by_path(report).items():
         source = report.sources[path]
-        result = repair(source, findings, allowed, lambda again: findings_to_report(again, report.settings))
+        result = _repaired(source, findings, allowed, report.settings)
         run.diff += unified_diff(source, result.source)
         _count(run, source, result)
     return run
@@ -42,7 +45,7 @@ def fix(report: Report, allowed: frozenset[Applicability]) -> FixRun:
     left: list[Finding] = []
     for path, findings in _by_path(report).items():
         source = report.sources[path]
-        result = repair(source, findings, allowed, lambda again: findings_to_report(again, report.settings))
+        result = _repaired(source, findings, allowed, report.settings)
         try:
             _write(source, result.source)
         except RewriteError as error:
@@ -54,6 +57,31 @@ def fix(report: Report, allowed: frozenset[Applicability]) -> FixRun:
         _count(run, source, result)
     report.findings = left
     return run
+
+
+def _repaired(
+    source: SourceFile, findings: list[Finding], allowed: frozenset[Applicability], settings: Settings
+) -> Repair:
+    """The file after its repairs.
+
+    Comments that silence nothing go first. No other finding depends on them, and a check of this one file could not
+    tell them from those that silence what only its callers show.
+    """
+
+    def check(again: SourceFile) -> list[Finding]:
+        return findings_to_report(again, settings)
+
+    comments = [one.fix for one in findings if one.code == UNUSED and isinstance(one.fix, Fix)]
+    if not comments:
+        return repair(source, findings, allowed, check)
+    try:
+        cleaned = source.with_text(apply(source, [edit for fix in comments for edit in fix.edits]))
+    except SourceError as error:
+        withdrawn = FileError(source.path, 0, f"repairs of {UNUSED} not applied: {error.error.message}")
+        return Repair(source, findings, withdrawn=[withdrawn])
+    result = repair(cleaned, check(cleaned), allowed, check)
+    result.repaired += len(comments)
+    return result
 
 
 def _by_path(report: Report) -> dict[str, list[Finding]]:

@@ -14,22 +14,25 @@ from loaderlint.linter.findings import Finding
 from loaderlint.linter.reading.comments import Comment, comments
 from loaderlint.linter.reading.source import SourceFile
 
-_NOQA = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
+NOQA = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
+UNUSED = "LDR901"
+"""The rule about comments that silence nothing, see `unused.py`."""
+
 _SEPARATOR = re.compile(r"[,\s]+")
 
 
 def unsuppressed(source: SourceFile, findings: Sequence[Finding]) -> list[Finding]:
     """The findings that no comment of their line silences. Files without findings or noqa cost nothing."""
-    if not findings or not _NOQA.search(source.text):
+    if not findings or not NOQA.search(source.text):
         return list(findings)
-    silencers = [comment for comment in comments(source) if _NOQA.search(comment.text)]
+    silencers = [comment for comment in comments(source) if NOQA.search(comment.text)]
     return [finding for finding in findings if not any(_silences(comment, finding) for comment in silencers)]
 
 
 def _silences(comment: Comment, finding: Finding) -> bool:
     if not comment.first_line <= finding.line <= comment.last_line:
         return False
-    match = _NOQA.search(comment.text)
+    match = NOQA.search(comment.text)
     if match is None or match["codes"] is None:
         return match is not None
     codes = (code for code in _SEPARATOR.split(match["codes"].upper()) if code)

@@ -60,6 +60,10 @@ class Project:
         """The file of that path, as it was read for the analysis."""
         return self._sources.get(path)
 
+    def paths(self) -> list[str]:
+        """The files that were read for the analysis."""
+        return list(self._sources)
+
     def functions_beside(self, unit: FunctionSlice) -> dict[str, ast.FunctionDef]:
         """The functions of the file that a slice is from, by qualified name."""
         index = self._indices.get(os.path.realpath(unit.path))
