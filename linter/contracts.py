@@ -7,13 +7,14 @@ docs/contracts.md describes it for users.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
+from loaderlint.linter.producers import ContractError, Producer, check_passing_on, read_producer
+from packaging.utils import canonicalize_name
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -47,45 +48,6 @@ OPERATIONS: dict[str, frozenset[str]] = {
     "eager": frozenset({"list", "set", "dict"}),
     "copy_if_true": frozenset(),  # any keyword
 }
-LEASES = frozenset({"until-advance", "until-close", "until-return"})
-
-
-class ContractError(Exception):
-    """An entry that the schema does not know. `keys` lead to it, `message` says what is wrong.
-
-    `entry` says which one, from 0, where there are several under these keys: `[[producer]]`.
-    """
-
-    def __init__(self, keys: tuple[str, ...], message: str, entry: int = 0) -> None:
-        super().__init__(message)
-        self.keys, self.message, self.entry = keys, message, entry
-
-
-@dataclass(frozen=True, slots=True)
-class Producer:
-    """A library that makes weight streams.
-
-    `calls` are the qualified names of what makes one. `lending_versions` of `package` lend by default, all later ones
-    only if `lends_if_false` is False (or `lends_if_true` True) in the call or its object's earlier calls. Without
-    versions, the call always lends.
-    """
-
-    lease: str = "until-advance"
-    calls: tuple[str, ...] = ()
-    package: str = ""
-    lending_versions: tuple[str, ...] = ()
-    lends_below: str = ""
-    lends_if_false: str = ""
-    lends_if_true: str = ""
-    label: str = ""
-
-    def lends(self, flags: Mapping[str, object], lends_by_default: bool) -> bool:
-        """Whether a call with these literal flags lends."""
-        if self.lends_if_true:
-            return flags.get(self.lends_if_true) is True
-        if self.lends_if_false in flags:
-            return flags[self.lends_if_false] is False
-        return lends_by_default
 
 
 @dataclass
@@ -104,6 +66,8 @@ class Contracts:
     eager: dict[str, str] = field(default_factory=dict)
     copy_if_true: dict[str, str] = field(default_factory=dict)
     producers: list[Producer] = field(default_factory=list)
+    # By each qualified name that makes their streams; the last one of a name counts.
+    producer_by_call: dict[str, Producer] = field(default_factory=dict)
     loader_attributes: frozenset[str] = frozenset()
     loader_parameters: frozenset[str] = frozenset()
     loader_tensors: frozenset[str] = frozenset()
@@ -113,7 +77,7 @@ class Contracts:
         for table, entries in data.items():
             if table == "producer":
                 listed = _list_of_tables(entries)
-                self.producers += [_producer(entry, place) for place, entry in enumerate(listed)]
+                self._add_producers([read_producer(entry, place) for place, entry in enumerate(listed)])
             elif not isinstance(entries, Mapping):
                 raise ContractError((table,), f"`{table}` has to be a table")
             elif table == "weight_loader":
@@ -151,18 +115,29 @@ class Contracts:
                 raise ContractError((table, name), f"`{table}.{name}` has to be one of: {known}")
             getattr(self, table)[name] = operation
 
+    def _add_producers(self, producers: Sequence[Producer]) -> None:
+        self.producers += producers
+        self.producer_by_call.update({call: one for one in producers for call in one.calls})
+
+    def forget(self, package: str) -> None:
+        """Drop the producers of a package: whoever has its code reads what it does."""
+        self.producers = [one for one in self.producers if canonicalize_name(one.package) != package]
+        self.producer_by_call = {call: one for one in self.producers for call in one.calls}
+
     @cached_property
-    def producer_by_call(self) -> dict[str, Producer]:
-        """The producers by each qualified name that makes their streams."""
-        return {call: producer for producer in self.producers for call in producer.calls}
+    def lending_calls(self) -> tuple[str, ...]:
+        """The qualified names of what may lend."""
+        return tuple(call for call, producer in self.producer_by_call.items() if producer.may_lend)
 
     @cached_property
     def owners(self) -> frozenset[str]:
-        """The classes whose objects matter: executors, those that hold nothing, and those of which a method is named."""
+        """The classes whose objects matter: executors, those that hold nothing, and those of which a method is named.
+
+        What a named method returns counts as a class of that name: `Loader.open` for `Loader.open.tensors`.
+        """
         executors = {name for name, kind in self.classes.items() if kind in ("executor", "weak")}
-        return frozenset(
-            executors | {name.rpartition(".")[0] for name in (*self.producer_by_call, *self.functions)}
-        )
+        found = {name.rpartition(".")[0] for name in (*self.producer_by_call, *self.functions)}
+        return frozenset(executors | found | {name.rpartition(".")[0] for name in found})
 
     def named(self, table: str, effect: str) -> frozenset[str]:
         """All names with that effect."""
@@ -173,52 +148,6 @@ def _names(table: str, key: str, names: object) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ContractError((table, key), f"`{table}.{key}` has to be a list of names")
     return names
-
-
-def _producer(entry: Mapping[str, Any], place: int) -> Producer:
-    """The producer of a table, the `place`-th of its kind. Raises `ContractError`."""
-    for key, value in entry.items():
-        problem = _producer_problem(key, value)
-        if problem:
-            raise ContractError(("producer", key), problem, place)
-    if not entry.get("calls") and not entry.get("label"):
-        raise ContractError(("producer",), "a producer needs `calls`: what makes its streams", place)
-    if "lends_if_false" in entry and "lends_if_true" in entry:
-        message = "only one of `lends_if_false` and `lends_if_true` can decide"
-        raise ContractError(("producer", "lends_if_true"), message, place)
-    needed = {"package", "lending_versions", "lends_below"}
-    given = needed & entry.keys()
-    if given - {"package"} and given != needed:
-        message = f"`{min(given - {'package'})}` goes with `{'` and `'.join(sorted(needed - given))}`"
-        raise ContractError(("producer", min(given - {"package"})), message, place)
-    return Producer(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    )
-
-
-def _producer_problem(key: str, value: object) -> str:
-    """What is wrong with one entry of a producer; "" for nothing."""
-    known = Producer.__dataclass_fields__
-    if key not in known:
-        return f"unknown key `{key}` of a producer; there are: {', '.join(known)}"
-    if key in ("calls", "lending_versions"):
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            return f"`{key}` has to be a list of texts"
-    elif not isinstance(value, str):
-        return f"`{key}` has to be a text"
-    if key == "lease" and value not in LEASES:
-        return f"`lease` has to be one of: {', '.join(sorted(LEASES))}"
-    versions = {"lending_versions": value, "lends_below": [value]}.get(key, ())
-    wrong = next((one for one in versions if not _is_version(one)), None)  # type: ignore[attr-defined]
-    return "" if wrong is None else f"`{wrong}` in `{key}` is no version"
-
-
-def _is_version(text: str) -> bool:
-    try:
-        Version(text)
-    except InvalidVersion:
-        return False
-    return True
 
 
 def _list_of_tables(entries: object) -> list[Mapping[str, Any]]:
@@ -243,9 +172,18 @@ def load_contracts() -> Contracts:
     return extended_contracts({})
 
 
-def extended_contracts(extra: Mapping[str, Any]) -> Contracts:
-    """The shipped contracts, and `extra` tables on top. Raises `ContractError` for a wrong entry of these."""
+def extended_contracts(extra: Mapping[str, Any], package: str = "") -> Contracts:
+    """The shipped contracts, and `extra` tables on top. Raises `ContractError` for a wrong entry of these.
+
+    `package` is the analysed project's own name: of its own producers the code is read instead.
+    """
     contracts = Contracts()
-    for tables in (*shipped_tables(), extra):
+    for tables in shipped_tables():
         contracts.add(tables)
+    check_passing_on(contracts.producers, contracts.producer_by_call)
+    if package:
+        contracts.forget(canonicalize_name(package))
+    shipped = len(contracts.producers)
+    contracts.add(extra)
+    check_passing_on(contracts.producers[shipped:], contracts.producer_by_call)
     return contracts

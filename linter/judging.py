@@ -105,7 +105,9 @@ def _steps(event: Retention) -> list[Note]:
         "borrowed here, valid until the next step",
         "the stream advances: every kept tensor is stale",
     )
-    if isinstance(event.borrowed.node, cst.Param):
+    if _closes(event.advanced.node):
+        borrowed, advanced = "borrowed here, valid until its producer is closed", "closed: every kept tensor is stale"
+    elif isinstance(event.borrowed.node, cst.Param):
         borrowed, advanced = "lent here until the function returns", "after its return the tensor is stale"
     elif isinstance(event.borrowed.node, (cst.Attribute, cst.FunctionDef)):
         borrowed, advanced = (
@@ -118,6 +120,12 @@ def _steps(event: Retention) -> list[Note]:
         Note("advanced", event.advanced, advanced),
         Note("read", event.read, event.read_note),
     ]
+
+
+def _closes(node: cst.CSTNode) -> bool:
+    """The end of a `with`, or `producer.close()`."""
+    method = node.func if isinstance(node, cst.Call) else None
+    return isinstance(node, cst.With) or (isinstance(method, cst.Attribute) and method.attr.value == "close")
 
 
 def _step(note: Note) -> Step:

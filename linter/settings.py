@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from loaderlint.linter.contracts import (
-    ContractError,
     Contracts,
-    Producer,
     extended_contracts,
     load_contracts,
 )
+from loaderlint.linter.producers import ContractError, Producer
 from loaderlint.linter.selection import KEYS, Layer, SelectionError, layer
 from loaderlint.linter.toml_lines import line_of
 from packaging.requirements import InvalidRequirement, Requirement
@@ -60,25 +59,30 @@ class Settings:
     pins: Mapping[str, str] = field(default_factory=dict)
     layers: tuple[Layer, ...] = ()
 
+    def lends(self, producer: Producer, flags: Mapping[str, object]) -> bool:
+        """Whether a call of `producer` with these literal flags lends, in the worst release that is admitted."""
+        source = self.contracts.producer_by_call.get(producer.passes_on)
+        default = producer not in self.owning and (source is None or self.lends(source, {}))
+        return producer.lends(flags, default)
+
     def lenders(self) -> list[str]:
         """For people: under which producers and settings a stream lends."""
-        # Libraries by name, then what has no package.
-        producers = sorted(
-            self.contracts.producers, key=lambda producer: (not producer.package, producer.package)
-        )
-        return [text for producer in producers if (text := self._lender(producer))]
+        # Libraries by name, then what has no package. Who hands on the stream of another one adds nothing.
+        named = [one for one in self.contracts.producers if one.may_lend and not one.passes_on]
+        producers = sorted(named, key=lambda producer: (not producer.package, producer.package))
+        texts = (self._lender(one) for one in producers if one.gives == "stream")
+        return list(dict.fromkeys(text for text in texts if text))
 
     def _lender(self, producer: Producer) -> str:
         name = producer.label or producer.package
         if not name:
             return ""
-        if producer.lends_if_true:
-            return f"{name} with {producer.lends_if_true}=True"
-        flag = f" with {producer.lends_if_false}=False" if producer.lends_if_false else ""
+        flag = f" with {producer.lends_if_true}=True" if producer.lends_if_true else ""
+        flag = f" with {producer.lends_if_false}=False" if producer.lends_if_false else flag
         if producer in self.owning:
             return name + flag if flag else ""
         if not producer.lends_below:
-            return f"{name} unless {producer.lends_if_false}=True" if flag else name
+            return f"{name} unless {producer.lends_if_false}=True" if producer.lends_if_false else name + flag
         pin = self.pins.get(producer.package)
         admits = f" ({pin})" if pin else ""
         return f"{name} < {producer.lends_below}{admits}" + (f" or{flag}" if flag else "")
@@ -102,7 +106,8 @@ def load_settings(folder: Path, assume: Assume | None = None, options: Layer = L
         if key not in _KEYS:
             message = f"unknown key `{key}` in [tool.loaderlint]; there are: {', '.join(_KEYS)}"
             raise SettingsError(str(path), line_of(text, ("tool", "loaderlint", key)), message)
-    contracts = _contracts(table.get("contracts"), path, text)
+    name = (_table(data, "project") or {}).get("name")
+    contracts = _contracts(table.get("contracts"), name if isinstance(name, str) else "", path, text)
     owning, pins = _pinned(contracts, data, path.name)
     stated = _assume(table, path, text)
     layers = (_layer(table, path, text), options)
@@ -132,13 +137,12 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         raise SettingsError(str(path), int(line[1]) if line else 0, f"not TOML: {error}") from None
 
 
-def _contracts(table: object, path: Path, text: str) -> Contracts:
-    if table is None:
-        return load_contracts()
+def _contracts(table: object, package: str, path: Path, text: str) -> Contracts:
+    table = {} if table is None else table
     try:
         if not isinstance(table, Mapping):
             raise ContractError((), "`contracts` has to be a table")
-        return extended_contracts(table)
+        return extended_contracts(table, package)
     except ContractError as error:
         line = line_of(text, ("tool", "loaderlint", "contracts", *error.keys), error.entry)
         raise SettingsError(str(path), line, error.message) from None

@@ -206,6 +206,8 @@ class Calls(Core, ABC):
         if obj.kind in STREAM_KINDS:
             if name == "__next__":
                 return self.next_item(state, frozenset({Ref(loc)}), node, context)
+            if name == "close":
+                self.close(state, frozenset({Ref(loc)}), Site(context.unit, node))
             return NOTHING
         receiver = Argument(frozenset({Ref(loc)}), node)  # type: ignore[arg-type]
         if isinstance(obj.code, Class):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from loaderlint.linter.interpreter.values import NOTHING, Value
+from loaderlint.linter.interpreter.values import NOTHING, Loc, Value
 
 
 class Kind(Enum):
@@ -34,6 +34,7 @@ class Obj:
 
     `items` are a container's elements (a dict's values), `slots` those under a literal key or index, `keys` a
     dict's keys, `fields` attributes or a lazy iterator's inputs. `escapes` says that the object outlives the analysed call.
+    `lender` is who ends the leases of a stream, where its steps do not: they last until that one is closed.
     """
 
     kind: Kind
@@ -44,6 +45,7 @@ class Obj:
     operation: str = ""
     code: object = None
     escapes: bool = False
+    lender: Loc | None = None
 
     def mapped(self, change: Callable[[Value], Value]) -> Obj:
         """This object with `change` applied to every value that it holds."""

@@ -21,6 +21,7 @@ from loaderlint.linter.interpreter.values import (
     Text,
     Tuple,
     Value,
+    fresh_item,
     tuple_of,
 )
 
@@ -94,11 +95,11 @@ class Iteration(LazyIterators, ABC):
 
     def _iterate_stream(self, state: State, loc: Loc, to: Consumer) -> None:
         site = Site(to.context.unit, to.node)
-        element = state.heap[loc].code
+        element, lender = state.heap[loc].code, state.heap[loc].lender or loc
 
         def once(now: State) -> None:
             self.advance(now, loc, site)
-            to.on_item(now, fresh_item(element, loc, site))
+            to.on_item(now, fresh_item(element, lender, site))
 
         self.fixpoint(state, once)
         # Asking for the item after the last one ends the last lease.
@@ -158,13 +159,6 @@ class Iteration(LazyIterators, ABC):
         for left in taken:
             state.join(left)
         return state.frames[context.frame].pop(slot, NOTHING)
-
-
-def fresh_item(element: object, stream: Loc, site: Site) -> Value:
-    """One item of a stream, just borrowed."""
-    loan = frozenset({Loan(stream, site)})
-    kinds = {"tensor": loan, "text": TEXT}
-    return tuple_of(*(kinds.get(part, NOTHING) for part in element))  # type: ignore[attr-defined]
 
 
 def _items(obj: Obj) -> Value:

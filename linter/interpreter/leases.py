@@ -14,6 +14,7 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     Atom,
     Guard,
+    Instance,
     Kept,
     Loan,
     Loc,
@@ -21,6 +22,7 @@ from loaderlint.linter.interpreter.values import (
     Ref,
     Tuple,
     Value,
+    if_kept_by_none,
     rewrite,
 )
 from loaderlint.linter.reading.nodes import walk
@@ -67,12 +69,7 @@ class Leases(ABC):
 
     def keep_inside(self, state: State, value: Value, kept: Kept) -> None:
         """A container was put into a holder: what it holds that nothing else has kept is held by that holder."""
-
-        def held(atom: Atom) -> Atom:
-            free = isinstance(atom, Loan) and not atom.stale and atom.kept is None
-            return atom._replace(kept=kept) if free else atom
-
-        self._rewrite_contents(state, value, held)
+        self._rewrite_contents(state, value, if_kept_by_none(kept))
 
     def yielded(self, state: State, item: Value, context: Context) -> Value:
         """`item` as a generator hands it on: of what is stale by now, and was kept in its own body, that is noted."""
@@ -117,6 +114,15 @@ class Leases(ABC):
         for atom in list(state.reachable([value])):
             if isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind is Kind.STREAM:
                 self.advance(state, atom.loc, site)
+
+    def close(self, state: State, value: Value, site: Site) -> None:
+        """What `value` is, is closed: it lends no longer."""
+        for atom in value:
+            if isinstance(atom, Instance):
+                self.advance(state, atom.made, site)
+        for loc, obj in state.objects(value):
+            if obj.kind is Kind.STREAM:
+                self.advance(state, obj.lender or loc, site)
 
     def read(
         self,

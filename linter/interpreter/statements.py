@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
+from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.expressions import subscript_slot
 from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
+    Kept,
     Named,
     Value,
+    if_kept_by_none,
+    rewrite,
 )
+
+# The variable that a returned value is in while its block is left.
+_RETURNED = "%returned"
 
 
 class Statements(Core, ABC):
@@ -206,7 +213,7 @@ class Statements(Core, ABC):
             state.join(left)
 
     def _run_Try(self, node: cst.Try | cst.TryStar, state: State, context: Context) -> None:
-        returns, breaks, continues = len(context.returns), len(context.breaks), len(context.continues)
+        before = _ways_out(context)
         outer = context.failing
         failed = context.failing = state.copy()
         self._block(node.body, state, context)
@@ -223,25 +230,46 @@ class Statements(Core, ABC):
             state.join(end)
         if node.finalbody is not None:
             self._block(node.finalbody.body, state, context)
-            leaving = [way.state for way in context.returns[returns:]]
-            leaving += [*context.breaks[breaks:], *context.continues[continues:]]
-            for left in leaving:
-                self._block(node.finalbody.body, left, context)
+            self._on_the_way_out(
+                before, lambda left: self._block(node.finalbody.body, left, context), context
+            )
 
     _run_TryStar = _run_Try
 
     def _run_With(self, node: cst.With, state: State, context: Context) -> None:
-        joins, left = False, NOTHING
+        before = _ways_out(context)
+        entered: Value = NOTHING
         for item in node.items:
             value = self.evaluate(item.item, state, context)
-            joins, left = joins or self.joins_at_exit(value), left | value
+            entered |= value
             if item.asname is not None:
                 value = self.entered(value, item, state, context)
                 self.assign(item.asname.name, value, state, context, Assignment(item, item.item))
         self._block(node.body, state, context)
-        self._call_back(left, node, state, context)
-        if joins:
-            state.pending = frozenset()
+
+        def leave(now: State) -> None:
+            self._call_back(entered, node, now, context)
+            if self.joins_at_exit(entered):
+                now.pending = frozenset()
+            self.close(now, entered, Site(context.unit, node))
+
+        leave(state)
+        self._on_the_way_out(before, leave, context)
+
+    def _on_the_way_out(
+        self, before: tuple[int, int, int], leave: Callable[[State], None], context: Context
+    ) -> None:
+        """Do `leave` wherever a block is left since `before`; what is returned goes through it, too."""
+        returns, breaks, continues = before
+        left = [*context.breaks[breaks:], *context.continues[continues:]]
+        for place, way in list(enumerate(context.returns))[returns:]:
+            kept = Kept(Site(context.unit, way.node), Holder.VARIABLE, way.node, way.node)
+            way.state.frames[context.frame][_RETURNED] = rewrite(way.value, if_kept_by_none(kept))
+            leave(way.state)
+            value = way.state.frames[context.frame].pop(_RETURNED)
+            context.returns[place] = Returned(way.state, value, way.node)
+        for state in left:
+            leave(state)
 
     def _call_back(self, stacks: Value, node: cst.CSTNode, state: State, context: Context) -> None:
         """An `ExitStack` is left: it calls what it was given."""
@@ -265,6 +293,11 @@ class Statements(Core, ABC):
 
     def _run_FunctionDef(self, node: cst.FunctionDef, state: State, context: Context) -> None:
         state.frames[context.frame][node.name.value] = self.function_value(node, state, context)
+
+
+def _ways_out(context: Context) -> tuple[int, int, int]:
+    """How many ways out of the function, of the loop, and to its next pass there are so far."""
+    return len(context.returns), len(context.breaks), len(context.continues)
 
 
 def dotted(node: cst.BaseExpression) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import cache
 
 import libcst as cst
-from loaderlint.linter.contracts import Producer
 from loaderlint.linter.interpreter.containers import FACTORY, receiver_node
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
@@ -20,12 +19,15 @@ from loaderlint.linter.interpreter.values import (
     Instance,
     Kept,
     Loan,
+    Loc,
     Ref,
     Value,
+    fresh_item,
     loans,
     made_conditional,
     tuple_of,
 )
+from loaderlint.linter.producers import Producer
 from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.reading.streams import PAIR
 
@@ -70,7 +72,7 @@ class Libraries(Core, ABC):
             return self._attributes(arguments, state, context)
         producer = contracts.producer_by_call.get(name)
         if producer is not None:
-            return self._produce(producer, _flags(arguments), node, state, context)
+            return self._produce(producer, arguments, node, state, context)
         if name in contracts.lazy:
             return self._lazy(contracts.lazy[name], arguments, node, state, context)
         if name in contracts.eager and arguments and not arguments[0].keyword:
@@ -80,7 +82,8 @@ class Libraries(Core, ABC):
         if name in contracts.functions:
             return self._function(contracts.functions[name], name, arguments, node, state, context)
         if name in contracts.owners:
-            return frozenset({Instance(name, tuple(sorted(_flags(arguments).items())))})
+            flags = tuple(sorted(_flags(arguments).items()))
+            return frozenset({Instance(name, self.loc(node, context, "instance"), flags)})
         return None
 
     def _next(
@@ -128,12 +131,15 @@ class Libraries(Core, ABC):
     ) -> Value | None:
         """Call a method of a library's object; flags that it or its constructor is given stay with it."""
         flags = {**dict(instance.arguments), **_flags(arguments)}
+        marked = instance
         if flags != dict(instance.arguments):
-            marked = Instance(instance.cls, tuple(sorted(flags.items())))
+            marked = instance._replace(arguments=tuple(sorted(flags.items())))
             state.rewrite(lambda atom: marked if atom == instance else atom)
         producer = self.contracts.producer_by_call.get(f"{instance.cls}.{name}")
         if producer is not None:
-            return self._produce(producer, flags, node, state, context)
+            return self._produce(producer, arguments, node, state, context, marked)
+        if name == "close":
+            self.close(state, frozenset({instance}), Site(context.unit, node))
         return self.library_call(f"{instance.cls}.{name}", arguments, node, state, context)
 
     def _function(
@@ -259,11 +265,51 @@ class Libraries(Core, ABC):
         return self.new(state, node, context, made)
 
     def _produce(
-        self, producer: Producer, flags: dict[str, object], node: cst.CSTNode, state: State, context: Context
+        self,
+        producer: Producer,
+        arguments: Sequence[Argument],
+        node: cst.CSTNode,
+        state: State,
+        context: Context,
+        owner: Instance | None = None,
     ) -> Value:
-        if not producer.lends(flags, producer not in self.settings.owning):
+        """A producer is called, a method of `owner` if there is one: what it lends, nothing where it hands over."""
+        flags = {**dict(owner.arguments if owner else ()), **_flags(arguments)}
+        if not self.settings.lends(producer, flags):
             return NOTHING
-        return self.new(state, node, context, Obj(Kind.STREAM, code=PAIR))
+        lender = owner.made if owner else self.loc(node, context, "lender")
+        if producer.callback:
+            return self._lend_to_callback(producer.callback, arguments, lender, node, state, context)
+        until_close = producer.lease == "until-close"
+        if producer.gives == "stream":
+            obj = Obj(Kind.STREAM, code=PAIR, lender=lender if until_close else None)
+            return self.new(state, node, context, obj)
+        if not until_close:
+            self.advance(state, lender, Site(context.unit, node))
+        return frozenset({Loan(lender, Site(context.unit, node))})
+
+    def _lend_to_callback(
+        self,
+        parameter: str,
+        arguments: Sequence[Argument],
+        lender: Loc,
+        node: cst.CSTNode,
+        state: State,
+        context: Context,
+    ) -> Value:
+        """`receive(on_bucket=load)`: the function is called with one list of pairs after the other, each lent to it."""
+        named = [item for item in arguments if item.keyword == parameter]
+        function = (named or [item for item in arguments if not item.keyword])[:1]
+        site = Site(context.unit, node)
+
+        def once(now: State) -> None:
+            bucket = self.new(now, node, context, Obj(Kind.LIST, fresh_item(PAIR, lender, site)), "bucket")
+            self.call(function[0].value, [Argument(bucket, function[0].node)], node, now, context)
+            self.advance(now, lender, site)
+
+        if function:
+            self.fixpoint(state, once)
+        return NOTHING
 
     # Other threads
 

@@ -72,9 +72,13 @@ class Named(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """An object made by calling the named class; `arguments` are its literal keyword arguments."""
+    """An object made by calling the named class; `arguments` are its literal keyword arguments.
+
+    `made` is where: what lends until it is closed lends as a stream of that site.
+    """
 
     cls: str
+    made: Loc
     arguments: tuple[tuple[str, object], ...] = ()
 
 
@@ -156,6 +160,23 @@ def _rewrite_atom(atom: Atom, change: Callable[[Atom], Atom]) -> Atom:
 def loans(value: Value) -> Iterator[Loan]:
     """The loans in `value`, also those inside tuples."""
     return (atom for atom in leaves(value) if isinstance(atom, Loan))
+
+
+def fresh_item(element: object, stream: Loc, site: Site) -> Value:
+    """One item of a stream, just borrowed."""
+    loan = frozenset({Loan(stream, site)})
+    kinds = {"tensor": loan, "text": TEXT}
+    return tuple_of(*(kinds.get(part, NOTHING) for part in element))  # type: ignore[attr-defined]
+
+
+def if_kept_by_none(kept: Kept) -> Callable[[Atom], Atom]:
+    """The change that a loan is now held at `kept`, if no holder has kept it yet."""
+
+    def held(atom: Atom) -> Atom:
+        free = isinstance(atom, Loan) and not atom.stale and atom.kept is None
+        return atom._replace(kept=kept) if free else atom
+
+    return held
 
 
 def made_conditional(value: Value) -> Value:

@@ -206,7 +206,7 @@ class FileIndex:
         """Last names of the producers that the file's imports can reach."""
         return self.contracts.named("methods", "produce") | {
             call.rpartition(".")[2]
-            for call in self.contracts.producer_by_call
+            for call in self.contracts.lending_calls
             if call.partition(".")[0] in self.packages or call.rpartition(".")[2] in self.imports
         }
 

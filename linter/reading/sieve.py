@@ -17,7 +17,7 @@ class Sieve:
     """Tells from a file's bytes whether it is worth a closer look, under some contracts."""
 
     def __init__(self, contracts: Contracts) -> None:
-        calls = {call.rpartition(".")[2] for call in contracts.producer_by_call}
+        calls = {call.rpartition(".")[2] for call in contracts.lending_calls}
         calls |= contracts.named("methods", "produce")
         marks = {f"{name}(" for name in calls} | {f".{name} = " for name in contracts.loader_attributes}
         self._marks = tuple(mark.encode() for mark in sorted(marks | contracts.loader_tensors))
