@@ -106,7 +106,10 @@ def _steps(event: Retention) -> list[Note]:
         "the stream advances: every kept tensor is stale",
     )
     if _closes(event.advanced.node):
-        borrowed, advanced = "borrowed here, valid until its producer is closed", "closed: every kept tensor is stale"
+        borrowed, advanced = (
+            "borrowed here, valid until its producer is closed",
+            "closed: every kept tensor is stale",
+        )
     elif isinstance(event.borrowed.node, cst.Param):
         borrowed, advanced = "lent here until the function returns", "after its return the tensor is stale"
     elif isinstance(event.borrowed.node, (cst.Attribute, cst.FunctionDef)):

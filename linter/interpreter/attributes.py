@@ -30,7 +30,7 @@ class Attributes(Core, ABC):
         """A container, or an object of a class that is known; nothing for anything else."""
         kind = self.contracts.classes.get(made.name, "")
         if made.name in self.contracts.owners:
-            return frozenset({Instance(made.name, made.flags)})
+            return frozenset({Instance(made.name, loc, made.flags)})
         if kind:
             state.heap[loc] = Obj(Kind[kind.upper()])
             return ref(loc)

@@ -14,7 +14,6 @@ from loaderlint.linter.interpreter.lazy import LazyIterators
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
-    TEXT,
     Loan,
     Loc,
     Ref,
@@ -22,7 +21,6 @@ from loaderlint.linter.interpreter.values import (
     Tuple,
     Value,
     fresh_item,
-    tuple_of,
 )
 
 

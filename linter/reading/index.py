@@ -108,6 +108,7 @@ class FileIndex:
         self.globals: dict[str, ast.expr] = {}
         self.imports: dict[str, str] = {}
         self.packages: set[str] = set()
+        self._named: dict[str, str] = {}
         self._attributes: dict[str, dict[str, Maker]] = {}
         self._collect(tree)
 
@@ -130,6 +131,7 @@ class FileIndex:
                 elif isinstance(node, (ast.Import, ast.ImportFrom)):
                     names = dict(imported_names(node, self.module))
                     self.packages.update(target.partition(".")[0] for target in names.values())
+                    self._named.update(names)
                     if outer is None:
                         self.imports.update(names)
                 elif isinstance(node, (ast.Assign, ast.AnnAssign)) and parent is tree:
@@ -203,12 +205,16 @@ class FileIndex:
 
     @cached_property
     def _producer_names(self) -> set[str]:
-        """Last names of the producers that the file's imports can reach."""
-        return self.contracts.named("methods", "produce") | {
+        """Last names of the producers that the file's imports can reach, and its own names for them."""
+        calls = self.contracts.lending_calls
+        lending = frozenset(calls)
+        reached = {
             call.rpartition(".")[2]
-            for call in self.contracts.lending_calls
+            for call in calls
             if call.partition(".")[0] in self.packages or call.rpartition(".")[2] in self.imports
         }
+        own = {name for name, target in self._named.items() if target in lending}
+        return reached | own | self.contracts.named("methods", "produce")
 
     def slice(self, function: Function) -> FunctionSlice:
         """The function's source lines, its decorators first."""

@@ -19,7 +19,8 @@ class Sieve:
     def __init__(self, contracts: Contracts) -> None:
         calls = {call.rpartition(".")[2] for call in contracts.lending_calls}
         calls |= contracts.named("methods", "produce")
-        marks = {f"{name}(" for name in calls} | {f".{name} = " for name in contracts.loader_attributes}
+        marks = {f"{name}{use}" for name in calls for use in ("(", " as ")}
+        marks |= {f".{name} = " for name in contracts.loader_attributes}
         self._marks = tuple(mark.encode() for mark in sorted(marks | contracts.loader_tensors))
 
     def may_handle_weights(self, data: bytes) -> bool:

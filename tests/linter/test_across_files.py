@@ -12,6 +12,7 @@ from conftest import Run
 from spec_cases import ALL_RULES
 
 from loaderlint.linter.engine import check_paths
+from loaderlint.linter.settings import load_settings
 
 LOAD = """
 def load_weights(model, weights):
@@ -49,9 +50,9 @@ FROM_INSIDE = {
 }
 
 
-def found(paths: list[str]) -> list[Place]:
-    """(path, line, code) of what is found under `paths`."""
-    report = check_paths(paths, ALL_RULES)
+def found(paths: list[str], project: Path | None = None) -> list[Place]:
+    """(path, line, code) of what is found under `paths`, with the settings of a project, by default the current one."""
+    report = check_paths(paths, load_settings(project or Path.cwd(), options=ALL_RULES.layers[0]))
     assert report.errors == []
     return sorted((one.path, one.line, one.code) for one in report.findings)
 
@@ -90,7 +91,9 @@ def check_everywhere(project: Tree, folder: Path, monkeypatch: pytest.MonkeyPatc
     assert found(["."]) == project.expected
     assert found(sorted(project.files, reverse=True)) == project.expected
     monkeypatch.chdir(folder.parent)
-    outside = [(os.path.relpath(path, folder.name), line, code) for path, line, code in found([folder.name])]
+    outside = [
+        (os.path.relpath(path, folder.name), line, code) for path, line, code in found([folder.name], folder)
+    ]
     assert sorted(outside) == project.expected
 
 

@@ -41,7 +41,13 @@ WRONG = [
     (f"{PRODUCER}calls = [3]\n", 2, ["`calls` has to be a list of texts"]),
     (f"{PRODUCER}calls = ['a.b']\npackage = 3\n", 3, ["`package` has to be a text"]),
     (f"{PRODUCER}package = 'a'\n", 1, ["needs `calls`"]),
-    (f"{PRODUCER}calls = ['a.b']\nlease = 'long'\n", 3, ["`lease`", "until-advance"]),
+    (f"{PRODUCER}calls = ['a.b']\nlease = 'long'\n", 3, ["`lease`", "until-advance, until-close"]),
+    (f"{PRODUCER}calls = ['a.b']\ngives = 'list'\n", 3, ["`gives` has to be one of: stream, tensor"]),
+    (f"{PRODUCER}calls = ['a.b']\notherwise = 'lent'\n", 3, ["`otherwise`", "owned, owned-slab"]),
+    (f"{PRODUCER}calls = ['a.b']\ncallback = 'run'\n", 3, ["`callback` goes with", "until-return"]),
+    (f"{PRODUCER}calls = ['a.b']\npasses_on = 'a.c'\n", 3, ["another producer", "`a.c` is not"]),
+    (f"{PRODUCER}calls = ['a.b']\npasses_on = 'a.b'\n", 3, ["another producer", "`a.b` is not"]),
+    (f"{PRODUCER}calls = ['a.b']\n{PRODUCER}calls = ['a.c']\npasses_on = 'a'\n", 5, ["another producer"]),
     (f"{PRODUCER}calls = ['a.b']\nlends_if_true = 'x'\nlends_if_false = 'y'\n", 3, ["only one of"]),
     (
         f"{PRODUCER}calls = ['a.b']\npackage = 'a'\nlends_below = '2'\n",
@@ -210,6 +216,7 @@ BOTH = "runai-model-streamer < 0.17 or with owned=False"
         (pinned("runai-model-streamer>=0.15.7"), "", ADMITS.format("0.16.1")),
         (pinned("runai-model-streamer>=0.15.7"), ", owned=True", ""),
         (pinned("runai-model-streamer==0.15.7"), "", ADMITS.format("0.15.7")),
+        (pinned("runai-model-streamer==0.15.5"), "", ADMITS.format("0.15.5")),
         (pinned("runai-model-streamer>=0.15.7,<0.16"), "", ADMITS.format("0.15.9")),
         (pinned("runai-model-streamer"), "", ADMITS.format("0.16.1")),
         (pinned("not a requirement!", NEW), "", ""),
@@ -236,6 +243,65 @@ def test_the_versions_that_the_project_admits_decide(
         corrupts = next(line for line in done.stdout.splitlines() if "corrupts with" in line)
         assert f" {said}," in corrupts
         assert done.stdout.startswith("load.py:8:13 LDR104")
+
+
+ENGINE = """\
+from vllm.model_executor.model_loader.weight_utils import runai_safetensors_weights_iterator
+
+
+def load(model, files):
+    for name, tensor in runai_safetensors_weights_iterator(files, True):
+        model.last = tensor
+"""
+
+
+@pytest.mark.parametrize(
+    ("metadata", "lends"),
+    [
+        (None, True),
+        (pinned("vllm"), True),
+        (pinned("vllm>=0.21"), True),
+        (pinned("vllm==0.8.5.post1"), True),
+        (pinned("vllm>=0.22"), False),
+        (pinned("vllm==0.33.0", "runai-model-streamer"), False),
+        # It hands on what the streamer yields: of the one that hands over, nothing is lent.
+        (pinned(NEW), False),
+        (pinned("vllm<0.22", NEW), False),
+        (pinned("vllm<0.22", "runai-model-streamer>=0.15.7"), True),
+    ],
+)
+def test_an_engine_that_hands_on_a_stream_lends_if_both_do(
+    tmp_path: Path, loaderlint: Run, metadata: str | None, lends: bool
+) -> None:
+    (tmp_path / "load.py").write_text(ENGINE)
+    if metadata is not None:
+        (tmp_path / "pyproject.toml").write_text(metadata)
+    assert loaderlint("load.py").returncode == int(lends)
+
+
+def test_of_the_project_itself_the_code_is_read(tmp_path: Path, loaderlint: Run) -> None:
+    """An engine's own tree: what its iterator does today decides, not what some release of it did."""
+    folder = tmp_path / "vllm" / "model_executor" / "model_loader"
+    folder.mkdir(parents=True)
+    for package in (folder, folder.parent, folder.parent.parent):
+        (package / "__init__.py").write_text("")
+    iterator = """\
+from runai_model_streamer import SafetensorsStreamer
+
+
+def runai_safetensors_weights_iterator(files, distributed):
+    streamer = SafetensorsStreamer()
+    streamer.stream_files(files)
+    for name, tensor in streamer.get_tensors():
+        yield name, tensor{}
+"""
+    (folder / "weight_utils.py").write_text(iterator.format(".clone()"))
+    (folder / "load.py").write_text(ENGINE)
+    assert loaderlint(".").returncode == 1
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'VLLM'\nversion = '1'\n")
+    assert loaderlint(".").returncode == 0
+    (folder / "weight_utils.py").write_text(iterator.format(""))
+    assert "load.py:6:9 LDR104" in loaderlint(".").stdout
 
 
 def test_a_flag_of_the_constructor_or_of_the_call_counts(tmp_path: Path, loaderlint: Run) -> None:
