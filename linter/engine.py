@@ -44,6 +44,7 @@ def check_paths(paths: Sequence[str], settings: Settings | None = None) -> Repor
         checker = _analysed(found, report)
         if checker is not None:
             _collect(checker, frozenset(found.files), report)
+    _check_contracts(report)
     return report
 
 
@@ -119,6 +120,19 @@ def _collect(checker: Checker, asked_for: frozenset[str], report: Report) -> Non
 def _to_report(source: SourceFile, found: list[Finding]) -> list[Finding]:
     kept = keep_comments(source, unsuppressed(source, found))
     return sorted(kept, key=lambda finding: (finding.line, finding.column, finding.code))
+
+
+def _check_contracts(report: Report) -> None:
+    """What the project's own contracts name, and does not exist."""
+    if report.settings.own is None or not report.settings.own.table:
+        return
+    from loaderlint.linter.unresolved import unresolved
+
+    wrong = unresolved(report.settings)
+    if wrong is not None:
+        source, findings = wrong
+        report.findings += findings
+        report.sources[source.path] = source
 
 
 def _silencing_nothing(source: SourceFile, found: list[Finding], settings: Settings) -> list[Finding]:

@@ -47,10 +47,21 @@ class SettingsError(Exception):
 
 
 @dataclass(frozen=True)
+class OwnContracts:
+    """The contracts that a project states itself, with the file that they stand in, and the packages it requires."""
+
+    path: str
+    text: str
+    table: Mapping[str, Any]
+    requires: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings of one run.
 
-    `pins` says which versions of a producer's package the project admits, for people; `layers` which rules are on.
+    `pins` says which versions of a producer's package the project admits, for people; `layers` which rules are on;
+    `own` what the project itself adds to the contracts.
     """
 
     contracts: Contracts = field(default_factory=load_contracts)
@@ -58,6 +69,7 @@ class Settings:
     owning: tuple[Producer, ...] = ()
     pins: Mapping[str, str] = field(default_factory=dict)
     layers: tuple[Layer, ...] = ()
+    own: OwnContracts | None = None
 
     def lends(self, producer: Producer, flags: Mapping[str, object]) -> bool:
         """Whether a call of `producer` with these literal flags lends, in the worst release that is admitted."""
@@ -111,7 +123,8 @@ def load_settings(folder: Path, assume: Assume | None = None, options: Layer = L
     owning, pins = _pinned(contracts, data, path.name)
     stated = _assume(table, path, text)
     layers = (_layer(table, path, text), options)
-    return Settings(contracts, assume or stated, owning, pins, layers)
+    own = OwnContracts(str(path), text, table.get("contracts", {}), frozenset(_requirements(data)))
+    return Settings(contracts, assume or stated, owning, pins, layers, own)
 
 
 def _is_file(path: Path) -> bool:
