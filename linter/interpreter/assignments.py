@@ -7,7 +7,6 @@ from abc import ABC
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
-from loaderlint.linter.interpreter.expressions import subscript_slot
 from loaderlint.linter.interpreter.frames import Argument, Assignment, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.state import State
@@ -31,7 +30,7 @@ class Assignments(Core, ABC):
     def _store(
         self, loc: Loc, held: Value, keys: Value, slot: str | None, single: bool, state: State
     ) -> None:
-        """Put into a container: a literal key of one known container overwrites what was there."""
+        """Put into a container: a known key of one known container overwrites what was there."""
         obj = state.heap[loc]
         if slot is None:
             state.update(loc, items=obj.items | held, keys=obj.keys | keys)
@@ -74,7 +73,9 @@ class Assignments(Core, ABC):
             frame = self.parents[context.frame]
             while frame is not None and name not in state.frames.get(frame, {}):
                 frame = self.parents[frame]
-        state.frames[context.frame if frame is None else frame][name] = held
+        frame = context.frame if frame is None else frame
+        self.rebound(frame, name, state)
+        state.frames[frame][name] = held
 
     def _unpack(
         self, target: cst.Tuple | cst.List, value: Value, state: State, context: Context, site: Assignment
@@ -160,7 +161,7 @@ class Assignments(Core, ABC):
                 self.keep_inside(state, value, kept)
                 held = self.keep(value, kept)
                 text = TEXT if is_text(key) else NOTHING
-                slot = subscript_slot(target)
+                slot = self.subscript_slot(target, state, context)
                 single = loc.recent and len(state.refs(base)) == 1
                 self._store(loc, held, text, slot, single, state)
                 stored = True

@@ -9,7 +9,7 @@ import libcst as cst
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.frames import Argument, Context
-from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
+from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, LAST_SLOT, Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
@@ -53,7 +53,9 @@ class Containers(Core, ABC):
         holder = receiver_node(node)
         if name in _ADD and arguments:
             item = arguments[-1]
-            self.put(loc, item.value, state, self._kept(obj.kind, node, holder, item.node, context))
+            kept = self._kept(obj.kind, node, holder, item.node, context)
+            last = name == "append" and obj.kind is Kind.LIST
+            self.put(loc, item.value, state, kept, slot=LAST_SLOT if last else None)
             return NOTHING
         if name == "__setitem__" and len(arguments) == 2:
             return self.put_into([Argument(frozenset({Ref(loc)}), holder), *arguments], node, state, context)  # type: ignore[arg-type]
@@ -75,6 +77,9 @@ class Containers(Core, ABC):
             # Only the newest object of a site is a single one that is empty afterwards.
             if loc.recent:
                 state.update(loc, items=NOTHING, keys=NOTHING, slots={})
+            return NOTHING
+        if name in ("sort", "reverse", "rotate"):
+            state.heap[loc] = obj.settled({LAST_SLOT})
             return NOTHING
         if name == "copy":
             return self.new(state, node, context, Obj(obj.kind, obj.items, obj.keys, slots=obj.slots))
@@ -100,9 +105,11 @@ class Containers(Core, ABC):
             kept = self._kept(state.heap[loc].kind, node, holder, arguments[1].node, context)
             self.put(loc, default, state, kept, arguments[0].value)
         obj = state.heap[loc]
-        slot = literal_slot(arguments[0].node) if arguments else None
-        if name == "pop" and slot in obj.slots and loc.recent:
-            state.update(loc, slots={key: value for key, value in obj.slots.items() if key != slot})
+        slot = self.slot_of(arguments[0].node, state, context) if arguments else None
+        if name == "pop" and not arguments and obj.kind is Kind.LIST:
+            slot = LAST_SLOT
+        if name == "pop" and loc.recent:
+            state.heap[loc] = obj.without(slot)
         return obj.at(slot) | obj.fields.get("[]", NOTHING) | default
 
     def missing(self, loc: Loc, state: State, context: Context) -> None:
@@ -133,12 +140,25 @@ class Containers(Core, ABC):
     ) -> Kept:
         return Kept(Site(context.unit, node), _HOLDERS[kind], holder, tensor)
 
-    def put(self, loc: Loc, value: Value, state: State, kept: Kept, keys: Value = NOTHING) -> None:
-        """Add one item to a container: what it lends is kept by `kept` from here."""
+    def put(
+        self,
+        loc: Loc,
+        value: Value,
+        state: State,
+        kept: Kept,
+        keys: Value = NOTHING,
+        slot: str | None = None,
+    ) -> None:
+        """Add one item to a container, in a slot if it is known: what it lends is kept by `kept` from here."""
         self.keep_inside(state, value, kept)
-        obj = state.heap[loc]
+        # What was the last item of a list is so no more.
+        obj = state.heap[loc].settled({LAST_SLOT})
         text = TEXT if is_text(keys) else NOTHING
-        state.update(loc, items=obj.items | self.keep(value, kept), keys=obj.keys | text)
+        held, slots = self.keep(value, kept), obj.slots
+        if slot is not None:
+            slots = {**slots, slot: slots.get(slot, NOTHING) | held}
+        items = obj.items if slot is not None else obj.items | held
+        state.update(loc, items=items, keys=obj.keys | text, slots=slots)
 
     def materialized(
         self, value: Value, node: cst.CSTNode, source: cst.CSTNode, state: State, context: Context
@@ -184,8 +204,3 @@ def receiver_node(node: cst.CSTNode) -> cst.CSTNode:
     if not isinstance(node, cst.Call):
         return node
     return node.func.value if isinstance(node.func, cst.Attribute) else node.func
-
-
-def literal_slot(node: cst.CSTNode | None) -> str | None:
-    """The text of a literal key or index, which names one slot of a container; None for any other."""
-    return node.value if isinstance(node, (cst.SimpleString, cst.Integer)) else None

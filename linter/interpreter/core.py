@@ -8,7 +8,7 @@ from functools import cache
 
 import libcst as cst
 from loaderlint.linter.interpreter.frames import Argument, Assignment, Consumer, Context, OnItem
-from loaderlint.linter.interpreter.heap import STREAM_KINDS, Kind, Obj
+from loaderlint.linter.interpreter.heap import STREAM_KINDS, VARIABLE_SLOT, Kind, Obj
 from loaderlint.linter.interpreter.leases import Leases
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import NOTHING, Kept, Loan, Loc, Ref, Value, leaves
@@ -40,6 +40,8 @@ class Core(Leases, ABC):
         self._texts: dict[cst.CSTNode, str] = {}
         self._verdicts: dict[cst.CSTNode, Value] = {}
         self._calls = 0
+        # The slots that are named after variables, by frame.
+        self._variable_slots: dict[int, set[str]] = {}
 
     @abstractmethod
     def evaluate(self, node: cst.CSTNode, state: State, context: Context) -> Value:
@@ -85,6 +87,10 @@ class Core(Leases, ABC):
         self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
     ) -> Value:
         """A function that puts its last argument into the first."""
+
+    @abstractmethod
+    def subscript_slot(self, node: cst.Subscript, state: State, context: Context) -> str | None:
+        """The slot that a subscript with one known key or index names."""
 
     @abstractmethod
     def taken_from(self, holder: Value, state: State) -> Value:
@@ -288,6 +294,27 @@ class Core(Leases, ABC):
     @abstractmethod
     def iterates(self, loc: Loc, state: State) -> bool:
         """Whether an object hands out what is lent when it is iterated."""
+
+    def slot_of(self, node: cst.CSTNode | None, state: State, context: Context) -> str | None:
+        """The slot of a container that a literal key, or a variable of the running function, names; else None."""
+        if isinstance(node, (cst.SimpleString, cst.Integer)):
+            return node.value
+        if not isinstance(node, cst.Name) or node.value not in state.frames.get(context.frame, ()):
+            return None
+        slot = f"{VARIABLE_SLOT}{context.frame}:{node.value}"
+        self._variable_slots.setdefault(context.frame, set()).add(slot)
+        return slot
+
+    def rebound(self, frame: int, name: str, state: State) -> None:
+        """A variable gets another value: the slots named after it are other ones from here."""
+        slot = f"{VARIABLE_SLOT}{frame}:{name}"
+        if slot in self._variable_slots.get(frame, ()):
+            state.settle({slot})
+
+    def begun(self, frame: int, state: State) -> None:
+        """A frame is used for another call: none of its variables is what it was."""
+        if frame in self._variable_slots:
+            state.settle(self._variable_slots[frame])
 
     def new(self, state: State, node: cst.CSTNode, context: Context, obj: Obj, role: str = "") -> Value:
         """A new object made by `node`."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import ABC
 
 import libcst as cst
-from loaderlint.linter.interpreter.containers import literal_slot
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.frames import Argument, Assignment, Context
-from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
+from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, LAST_SLOT, Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
@@ -174,7 +173,8 @@ class Expressions(Core, ABC):
         if obj.kind is Kind.LIST and isinstance(node.slice[0].slice, cst.Slice):
             return self.new(state, node, context, Obj(Kind.LIST, obj.contents))
         self.missing(loc, state, context)
-        return state.heap[loc].at(subscript_slot(node)) | obj.fields.get("[]", NOTHING)
+        slot = self.subscript_slot(node, state, context)
+        return state.heap[loc].at(slot) | obj.fields.get("[]", NOTHING)
 
     def index_value(self, node: cst.Subscript, state: State, context: Context) -> Value:
         """The value of a subscript's index or key."""
@@ -183,6 +183,13 @@ class Expressions(Core, ABC):
             if isinstance(element.slice, cst.Index):
                 found |= self.evaluate(element.slice.value, state, context)
         return found
+
+    def subscript_slot(self, node: cst.Subscript, state: State, context: Context) -> str | None:
+        """The slot that a subscript with one known key or index names."""
+        index = node.slice[0].slice
+        if len(node.slice) > 1 or not isinstance(index, cst.Index):
+            return None
+        return LAST_SLOT if _integer(index.value) == -1 else self.slot_of(index.value, state, context)
 
     # Text, operators, conditions
 
@@ -283,7 +290,3 @@ def _integer(node: cst.BaseExpression | None) -> int | None:
     return sign * node.evaluated_value if isinstance(node, cst.Integer) else None
 
 
-def subscript_slot(node: cst.Subscript) -> str | None:
-    """The slot that a subscript with one literal key or index names."""
-    index = node.slice[0].slice
-    return literal_slot(index.value) if len(node.slice) == 1 and isinstance(index, cst.Index) else None

@@ -92,6 +92,7 @@ class Functions(Core, ABC):
             return self._unknown(arguments, node, state, context)
         frame = self.number(("call", node, code, context.frame))
         self.parents[frame] = made_in.frame
+        self.begun(frame, state)
         state.frames[frame] = self._bound(code, obj.fields, arguments, node, state, context)
         inner = Context(
             frame, made_in.index, made_in.owner, made_in.unit, code, _qualname(code, made_in), context, node

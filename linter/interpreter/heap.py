@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from loaderlint.linter.interpreter.values import NOTHING, Loc, Value
+
+
+# What the slots of keys that a variable holds begin with, and the slot of a list's last item.
+VARIABLE_SLOT = "="
+LAST_SLOT = "=last"
 
 
 class Kind(Enum):
@@ -32,7 +37,7 @@ CONTAINER_KINDS = frozenset({Kind.LIST, Kind.DICT, Kind.SET})
 class Obj:
     """One object. Immutable: states share objects, a write replaces.
 
-    `items` are a container's elements (a dict's values), `slots` those under a literal key or index, `keys` a
+    `items` are a container's elements (a dict's values), `slots` those under one key or index, `keys` a
     dict's keys, `fields` attributes or a lazy iterator's inputs. `escapes` says that the object outlives the analysed call.
     `lender` is who ends the leases of a stream, where its steps do not: they last until that one is closed.
     """
@@ -79,14 +84,26 @@ class Obj:
         return self.items.union(*self.slots.values())
 
     def at(self, slot: str | None) -> Value:
-        """The elements that a key or index gives: `slot` if it is a literal, None for any other."""
-        return (
-            self.items | self.slots[slot]
-            if slot in self.slots
-            else self.contents
-            if slot is None
-            else self.items
-        )
+        """The elements that a key or index gives: `slot` if it is a literal or a variable, None for any other."""
+        if slot is None:
+            return self.contents
+        # Nobody knows whether another variable holds the same key.
+        others = (value for key, value in self.slots.items() if key == slot or key.startswith(VARIABLE_SLOT))
+        return self.items.union(*others)
+
+    def without(self, slot: str | None) -> Obj:
+        """The container after what is in `slot` was taken out of it."""
+        if slot not in self.slots:
+            return self
+        return replace(self, slots={key: value for key, value in self.slots.items() if key != slot})
+
+    def settled(self, slots: Set[str]) -> Obj:
+        """The container where `slots` name nothing any more: what was in them is there under unknown keys."""
+        moved = [value for key, value in self.slots.items() if key in slots]
+        if not moved:
+            return self
+        left = {key: value for key, value in self.slots.items() if key not in slots}
+        return replace(self, items=self.items.union(*moved), slots=left)
 
 
 def _either(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 
 from loaderlint.linter.interpreter.heap import STREAM_KINDS, Kind, Obj
@@ -139,6 +139,12 @@ class State:
     def update(self, loc: Loc, **changes: object) -> None:
         """Overwrite parts of one object."""
         self.heap[loc] = replace(self.heap[loc], **changes)  # type: ignore[arg-type]
+
+    def settle(self, slots: Set[str]) -> None:
+        """The variables that these slots are named after hold other keys from here."""
+        for loc, obj in self.heap.items():
+            if obj.slots:
+                self.heap[loc] = obj.settled(slots)
 
     def reachable(self, values: Iterable[Value], within_call: bool = False) -> Iterator[Atom]:
         """Every atom that can be reached from `values` through containers and attributes.

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder, Site
-from loaderlint.linter.interpreter.expressions import subscript_slot
 from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS
 from loaderlint.linter.interpreter.state import State
@@ -115,11 +114,10 @@ class Statements(Core, ABC):
         """`del kept[:]` empties a container, `del kept["name"]` a slot, if it is one known container."""
         refs = state.refs(self.evaluate(target.value, state, context))
         for loc in refs if len(refs) == 1 and refs[0].recent else ():
-            slots, slot = state.heap[loc].slots, subscript_slot(target)
             if isinstance(target.slice[0].slice, cst.Slice):
                 state.update(loc, items=NOTHING, keys=NOTHING, slots={})
-            elif slot in slots:
-                state.update(loc, slots={key: value for key, value in slots.items() if key != slot})
+            else:
+                state.heap[loc] = state.heap[loc].without(self.subscript_slot(target, state, context))
 
     def _run_Global(self, node: cst.Global, state: State, context: Context) -> None:
         context.globals.update(item.name.value for item in node.names)
