@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from loaderlint.linter.findings import Finding, NoFix
 from loaderlint.linter.interpreter.analysis import Interpreter
 from loaderlint.linter.interpreter.events import Event, Observation
 from loaderlint.linter.judging import brief, judged
+from loaderlint.linter.reading.callers import Callers
 from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.source import SourceFile
@@ -23,6 +26,7 @@ class Checker:
         self._settings = settings
         self._project = Project(settings.contracts)
         self._events: dict[object, Event] = {}
+        self._entries: dict[object, set[Function]] = defaultdict(set)
         self._failures: list[Finding] = []
         self._added: list[tuple[SourceFile, FileIndex]] = []
 
@@ -41,6 +45,7 @@ class Checker:
                 interpreter = Interpreter(self._project, self._settings)
                 for event in interpreter.run(function):
                     self._events.setdefault(_place(event), event)
+                    self._entries[_place(event)].add(function)
                 executed |= interpreter.executed
             except Exception as error:  # A defect of ours must cost one function, not the run.
                 self._failures.append(_internal_error(source, function, error))
@@ -60,7 +65,15 @@ class Checker:
             self._analyse(source, index)
         self._added.clear()
         failures = self._failures if is_on(BY_CODE[INTERNAL_ERROR], self._settings.layers) else []
-        return [*failures, *judged(self._events.values(), self._project, self._settings)]
+        return [*failures, *judged(self._lent(), self._project, self._settings)]
+
+    def _lent(self) -> list[Event]:
+        """The events without those of functions that nobody gives a stream, whatever their annotations say."""
+        entries = {function for functions in self._entries.values() for function in functions}
+        doubtful = [function for function in entries if function.streams and self._project.is_unique(function)]
+        callers = Callers(doubtful, self._settings.contracts.named("methods", "own"))
+        owned = {function for function in doubtful if callers.give_no_stream(function)}
+        return [event for place, event in self._events.items() if not self._entries[place] <= owned]
 
 
 def _place(event: Event) -> object:

@@ -32,7 +32,7 @@ EFFECTS: dict[str, frozenset[str]] = {
             "submit_items", "put", "take", "reduce", "keep", "same", "consume", "tee",
         }
     ),
-    "methods": frozenset({"submit", "await", "read", "produce", "bundle", "keep"}),
+    "methods": frozenset({"submit", "await", "read", "produce", "bundle", "keep", "own"}),
     "modules": frozenset({"read"}),
     "classes": frozenset({"executor", "list", "set", "dict", "weak", "callbacks"}),
 }  # fmt: skip

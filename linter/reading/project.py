@@ -56,6 +56,12 @@ class Project:
             self._makers = (len(self._indices), frozenset().union(*known))
         return self._makers[1]
 
+    def is_unique(self, function: Function) -> bool:
+        """Whether no other function of the files read so far has its name."""
+        name = function.node.name
+        known = (index for index in self._indices.values() if index is not None)
+        return sum(one.node.name == name for index in known for one in index.functions.values()) == 1
+
     def source(self, path: str) -> SourceFile | None:
         """The file of that path, as it was read for the analysis."""
         return self._sources.get(path)
