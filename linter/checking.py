@@ -70,7 +70,7 @@ class Checker:
     def _lent(self) -> list[Event]:
         """The events without those of functions that nobody gives a stream, whatever their annotations say."""
         entries = {function for functions in self._entries.values() for function in functions}
-        doubtful = [function for function in entries if function.streams and self._project.is_unique(function)]
+        doubtful = self._project.unique(function for function in entries if function.streams)
         callers = Callers(doubtful, self._settings.contracts.named("methods", "own"))
         owned = {function for function in doubtful if callers.give_no_stream(function)}
         return [event for place, event in self._events.items() if not self._entries[place] <= owned]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loaderlint.linter.contracts import Contracts
+from loaderlint.linter.reading.blocks import statements
 from loaderlint.linter.reading.makers import Maker, attributes_of, maker
 from loaderlint.linter.reading.modules import Module, module_of
 from loaderlint.linter.reading.slices import FunctionSlice
@@ -117,7 +118,7 @@ class FileIndex:
         todo: list[tuple[ast.AST, str, Class | None, Function | None]] = [(tree, "", None, None)]
         while todo:
             parent, prefix, owner, outer = todo.pop()
-            for node in _statements(parent):
+            for node in statements(parent):
                 if isinstance(node, ast.ClassDef):
                     cls = self.classes[prefix + node.name] = Class(self, prefix + node.name, node)
                     todo.append((node, f"{cls.qualname}.", cls, outer))
@@ -196,8 +197,8 @@ class FileIndex:
     def _calls(self, function: Function, names: Set[str]) -> bool:
         if not names:
             return False
-        lines = self._lines[function.node.lineno - 1 : function.node.end_lineno]
-        if not any(name in line for name in names for line in lines):
+        text = "".join(self._lines[function.node.lineno - 1 : function.node.end_lineno])
+        if not any(name in text for name in names):
             return False
         return any(
             isinstance(node, ast.Call) and _called_name(node) in names for node in ast.walk(function.node)
@@ -273,13 +274,6 @@ class FileIndex:
     def global_maker(self, name: str) -> Maker | None:
         """What makes a global variable's value, where its statement tells."""
         return maker(self.globals.get(name), self.qualified)
-
-
-def _statements(parent: ast.AST) -> Iterator[ast.AST]:
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        block = getattr(parent, name, ())
-        if isinstance(block, list):
-            yield from block
 
 
 def imported_names(node: ast.Import | ast.ImportFrom, module: Module) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from loaderlint.linter.reading.blocks import all_statements
+
 # Keywords under which the helpers of dataclass-like libraries take what makes a field's value.
 _FACTORIES = ("default_factory", "factory")
 # Annotations that say something else than the class: what they are around counts.
@@ -122,7 +124,7 @@ def _scopes(
         if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
             arguments = method.args
             listed = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-            found = [node for node in ast.walk(method) if isinstance(node, (ast.Assign, ast.AnnAssign))]
+            found = [node for node in all_statements(method) if isinstance(node, (ast.Assign, ast.AnnAssign))]
             yield found, {item.arg: item.annotation for item in listed}
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from loaderlint.linter.contracts import Contracts
 from loaderlint.linter.reading.index import Class, FileIndex, Function
@@ -56,11 +57,11 @@ class Project:
             self._makers = (len(self._indices), frozenset().union(*known))
         return self._makers[1]
 
-    def is_unique(self, function: Function) -> bool:
-        """Whether no other function of the files read so far has its name."""
-        name = function.node.name
+    def unique(self, functions: Iterable[Function]) -> list[Function]:
+        """Those of the functions whose name no other function of the files read so far has."""
         known = (index for index in self._indices.values() if index is not None)
-        return sum(one.node.name == name for index in known for one in index.functions.values()) == 1
+        count = Counter(function.node.name for index in known for function in index.functions.values())
+        return [function for function in functions if count[function.node.name] == 1]
 
     def source(self, path: str) -> SourceFile | None:
         """The file of that path, as it was read for the analysis."""
