@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Set
 
 from loaderlint.linter.findings import Finding, NoFix
 from loaderlint.linter.interpreter.analysis import Interpreter
@@ -58,14 +59,17 @@ class Checker:
         """The files that were added, and those that calls led to so far."""
         return self._project.paths()
 
-    def findings(self) -> list[Finding]:
-        """What was found in the files that were added, and in those that their calls led to."""
+    def findings(self, named: Set[str] = frozenset()) -> list[Finding]:
+        """What was found in the files that were added, and in those that their calls led to.
+
+        `named` are paths that count like the added ones, though nothing was added of them.
+        """
         # Only now: a call must not lead to a file that is to be added, and so is read a second time.
         for source, index in self._added:
             self._analyse(source, index)
         self._added.clear()
         failures = self._failures if is_on(BY_CODE[INTERNAL_ERROR], self._settings.layers) else []
-        return [*failures, *judged(self._lent(), self._project, self._settings)]
+        return [*failures, *judged(self._lent(), self._project, self._settings, named)]
 
     def _lent(self) -> list[Event]:
         """The events without those of functions that nobody gives a stream, whatever their annotations say."""
@@ -80,7 +84,7 @@ def _place(event: Event) -> object:
     """What tells events apart: several paths and callers lead to the same one."""
     if isinstance(event, Observation):
         return (event.fact, event.at.node)
-    return (event.kept.node, event.conditional)
+    return (event.kept.node, event.call and event.call.node, event.conditional)
 
 
 def _internal_error(source: SourceFile, function: Function, error: Exception) -> Finding:

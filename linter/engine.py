@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from loaderlint.linter.edits import keep_comments
-from loaderlint.linter.findings import FileError, Finding, NoFix
+from loaderlint.linter.findings import FileError, Finding
 from loaderlint.linter.reading.discover import Discovery, discover
 from loaderlint.linter.reading.sieve import Sieve
 from loaderlint.linter.reading.source import (
@@ -27,23 +27,29 @@ if TYPE_CHECKING:
 
 @dataclass
 class Report:
-    """What a run found, under which settings. `sources` holds the files with findings as they were read, by path."""
+    """What a run found, under which settings. `sources` holds the files with findings as they were read, by path.
+
+    `named` are the paths of all files that were to be checked.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     files: int = 0
     errors: list[FileError] = field(default_factory=list)
     sources: dict[str, SourceFile] = field(default_factory=dict)
+    named: frozenset[str] = frozenset()
     settings: Settings = field(default_factory=Settings)
 
 
 def check_paths(paths: Sequence[str], settings: Settings | None = None) -> Report:
     """Check every file behind `paths`; a file that cannot be checked becomes an error of the report."""
     found = discover(paths)
-    report = Report(errors=list(found.errors), settings=settings or Settings())
+    report = Report(
+        errors=list(found.errors), settings=settings or Settings(), named=frozenset(found.files)
+    )
     with _no_garbage_collection():
         checker = _analysed(found, report)
         if checker is not None:
-            _collect(checker, frozenset(found.files), report)
+            _collect(checker, report)
     _check_contracts(report)
     return report
 
@@ -98,19 +104,16 @@ def _add(checker: Checker, source: SourceFile) -> None:
         raise SourceError(source.path, 0, message) from error
 
 
-def _collect(checker: Checker, asked_for: frozenset[str], report: Report) -> None:
-    found = checker.findings()
+def _collect(checker: Checker, report: Report) -> None:
+    found = checker.findings(report.named)
     # Each file that was analysed, also where nothing is found: a comment there may silence nothing.
     by_path: dict[str, list[Finding]] = {path: [] for path in checker.paths()}
     for finding in found:
-        if finding.path not in asked_for:
-            # A call led there; what is not asked for is not written to.
-            finding = replace(finding, fix=NoFix("this file is not among those that were named"))
         by_path.setdefault(finding.path, []).append(finding)
     for path, findings in sorted(by_path.items()):
         source = checker.source(path)
         kept = _to_report(source, findings)
-        if path in asked_for:
+        if path in report.named:
             kept += _silencing_nothing(source, findings, report.settings)
         if kept:
             report.findings += kept
@@ -141,11 +144,17 @@ def _silencing_nothing(source: SourceFile, found: list[Finding], settings: Setti
     return unsuppressed(source, unused(source, found, settings.layers))
 
 
-def findings_to_report(source: SourceFile, settings: Settings | None = None) -> list[Finding]:
-    """One file's findings without the silenced ones. Raises `SourceError`, also for a defect of loaderlint's own."""
+def findings_to_report(
+    source: SourceFile, settings: Settings | None = None, named: Set[str] = frozenset()
+) -> list[Finding]:
+    """One file's findings, of a check that `named` others too, without the silenced ones.
+
+    Raises `SourceError`, also for a defect of loaderlint's own.
+    """
     checker = _new_checker(settings or Settings())
     _add(checker, source)
-    return _to_report(source, [finding for finding in checker.findings() if finding.path == source.path])
+    found = checker.findings(named)
+    return _to_report(source, [finding for finding in found if finding.path == source.path])
 
 
 def check_file(source: SourceFile, settings: Settings | None = None) -> list[Finding]:

@@ -11,7 +11,6 @@ from loaderlint.linter.findings import Applicability, FileError, Finding, Fix
 from loaderlint.linter.fixing import Repair, repair
 from loaderlint.linter.reading.source import STANDARD_INPUT, SourceError, SourceFile
 from loaderlint.linter.rewriting import RewriteError, rewrite
-from loaderlint.linter.settings import Settings
 from loaderlint.linter.suppressions import UNUSED
 
 SAFE = frozenset({Applicability.SAFE})
@@ -33,7 +32,7 @@ def preview(report: Report, allowed: frozenset[Applicability]) -> FixRun:
     run = FixRun()
     for path, findings in _by_path(report).items():
         source = report.sources[path]
-        result = _repaired(source, findings, allowed, report.settings)
+        result = _repaired(source, findings, allowed, report)
         run.diff += unified_diff(source, result.source)
         _count(run, source, result)
     return run
@@ -45,7 +44,7 @@ def fix(report: Report, allowed: frozenset[Applicability]) -> FixRun:
     left: list[Finding] = []
     for path, findings in _by_path(report).items():
         source = report.sources[path]
-        result = _repaired(source, findings, allowed, report.settings)
+        result = _repaired(source, findings, allowed, report)
         try:
             _write(source, result.source)
         except RewriteError as error:
@@ -60,7 +59,7 @@ def fix(report: Report, allowed: frozenset[Applicability]) -> FixRun:
 
 
 def _repaired(
-    source: SourceFile, findings: list[Finding], allowed: frozenset[Applicability], settings: Settings
+    source: SourceFile, findings: list[Finding], allowed: frozenset[Applicability], report: Report
 ) -> Repair:
     """The file after its repairs.
 
@@ -69,7 +68,7 @@ def _repaired(
     """
 
     def check(again: SourceFile) -> list[Finding]:
-        return findings_to_report(again, settings)
+        return findings_to_report(again, report.settings, report.named)
 
     comments = [one.fix for one in findings if one.code == UNUSED and isinstance(one.fix, Fix)]
     if not comments:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from typing import Any
 
 import libcst as cst
@@ -12,20 +13,29 @@ from loaderlint.linter.findings import Finding, Fix, NoFix, Step
 from loaderlint.linter.interpreter.events import Event, Holder, Note, Observation, Retention
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.slices import FunctionSlice
+from loaderlint.linter.reading.source import SourceFile
 from loaderlint.linter.repairs import plan
 from loaderlint.linter.selection import is_on
 from loaderlint.linter.settings import Settings
+from loaderlint.linter.suppressions import unsuppressed
 from loaderlint.rules.base import AnEvent, Rule
 from loaderlint.rules.registry import RULES, rule_for
 
+_CALLEE_KEEPS = NoFix("the callee keeps it, in a file that is not among those that were named")
 
-def judged(events: Iterable[Event], project: Project, settings: Settings) -> list[Finding]:
-    """The findings that `events` make under `settings`, each with its repair or the reason why there is none."""
+
+def judged(
+    events: Iterable[Event], project: Project, settings: Settings, named: Set[str] = frozenset()
+) -> list[Finding]:
+    """The findings that `events` make under `settings`, each with its repair or the reason why there is none.
+
+    What a file keeps that is neither of the project's own nor `named` is found at the call that leads there.
+    """
     retentions, observations = [], []
     for event in events:
         (observations if isinstance(event, Observation) else retentions).append(event)
     on = frozenset(rule.code for rule in RULES if is_on(rule, settings.layers))
-    findings = list(_retained(_ruled(_definite_first(retentions), on), project, settings))
+    findings = list(_retained(_ruled(_definite_first(_as_seen(retentions, project, named)), on), project, settings))
     for event, rule in _ruled(observations, on):
         findings.append(_finding(event, rule, event.notes, (), NoFix("no repair is known for this shape")))
     return findings
@@ -39,11 +49,27 @@ def _ruled(events: Iterable[AnEvent], on: frozenset[str]) -> Iterator[tuple[AnEv
             yield event, rule
 
 
+def _as_seen(events: Iterable[Retention], project: Project, named: Set[str]) -> Iterator[Retention]:
+    """The events as those see them who named their files."""
+    for event in events:
+        path = event.kept.unit.path
+        if event.call is None or path in named:
+            yield event
+        elif not _is_silenced(event, project.source(path)):
+            yield replace(event, is_callers=True)
+
+
+def _is_silenced(event: Retention, source: SourceFile) -> bool:
+    """Whether a comment beside the place that keeps silences it there, and so for every caller."""
+    rule = rule_for(event)
+    return rule is not None and not unsuppressed(source, [_finding(event, rule, (), (), _CALLEE_KEEPS)])
+
+
 def _definite_first(events: Iterable[Retention]) -> list[Retention]:
     """One event a place: where a place keeps both a tensor and a copy that may be none, the tensor counts."""
     chosen: dict[object, Retention] = {}
     for event in sorted(events, key=lambda event: event.conditional):
-        chosen.setdefault(event.kept.node, event)
+        chosen.setdefault(event.at.node, event)
     return list(chosen.values())
 
 
@@ -55,7 +81,7 @@ def _retained(
         by_unit[event.kept.unit].append((event, rule))
     lenders = settings.lenders()
     for unit, mine in by_unit.items():
-        definite = [event for event, _ in mine if not event.conditional]
+        definite = [event for event, _ in mine if not (event.conditional or event.is_callers)]
         repairs = _repairs(definite, project.functions_beside(unit))
         for event, rule in mine:
             yield _finding(event, rule, _steps(event), _consequences(event, lenders), _fix(event, repairs))
@@ -95,6 +121,8 @@ def _finding(
 
 
 def _fix(event: Retention, repairs: Mapping[Retention, Fix | NoFix]) -> Fix | NoFix:
+    if event.is_callers:
+        return _CALLEE_KEEPS
     if event.borrowed.unit.path != event.kept.unit.path:
         return NoFix("the stream is another file's: only a check of both could prove a repair")
     return repairs.get(event, NoFix("no repair is known for this shape"))

@@ -61,7 +61,7 @@ def always(event: Event) -> bool:
 
 def held_in(event: Retention, kind: Holder) -> bool:
     """Whether it was kept in a holder of that kind, for certain, and in no way that another rule is for."""
-    return event.holder_kind is kind and not event.conditional and not event.yielded
+    return event.holder_kind is kind and not (event.conditional or event.yielded or event.is_callers)
 
 
 def one_line(text: str, limit: int = 60) -> str:

@@ -39,7 +39,7 @@ from loaderlint.rules.base import Rule, one_line, tensor_name
 
 def matches(event: Retention) -> bool:
     """Any holder of the generator's own, of what it yields when it is stale."""
-    return event.yielded and not event.conditional
+    return event.yielded and not (event.conditional or event.is_callers)
 
 
 def message(event: Retention) -> str:

@@ -4,7 +4,8 @@ A heading names a case, the fenced `python` block under it is its file. A commen
 what is found there: `# LDR102`, `# LDR102, LDR103`, `# LDR102:9` (with the column). `# MISSING LDR102: why`
 marks a missed alarm that is known, `# SPURIOUS LDR102: why` a false one. The comments are cut off before the
 code is checked. A block `python fixed` right behind is the file after `--fix --unsafe-fixes`; where nothing
-is to change, it is the same code.
+is to change, it is the same code. A block `python beside helpers.py` is a file beside it that is not named for the
+check.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 SPEC_FILES = sorted(Path(__file__).parent.glob("ldr*.md"))
 
-_FENCE = re.compile(r"^```(?:python( fixed)?)?$")
+_FENCE = re.compile(r"^```(?:python(?: (fixed|beside \w+\.py))?)?$")
 _CODES = r"LDR\d{3}(?::\d+)?(?:, LDR\d{3}(?::\d+)?)*"
 _MARK = re.compile(rf"  # ({_CODES}|(?:MISSING|SPURIOUS) {_CODES}: \S.*?)(?=  # |$)")
 
@@ -43,6 +44,7 @@ class Case:
     missing: tuple[Mark, ...]
     spurious: tuple[Mark, ...]
     fixed: str | None
+    beside: tuple[tuple[str, str], ...] = ()
 
     @property
     def id(self) -> str:
@@ -63,13 +65,17 @@ def all_cases() -> list[Case]:
 def read_cases(path: Path) -> list[Case]:
     """The cases of one spec file, in their order. Raises `ValueError` for a block that cannot be a case."""
     cases: list[Case] = []
-    for title, line, fixed, text in _blocks(path):
-        if not fixed:
+    for title, line, role, text in _blocks(path):
+        if not role:
             cases.append(_case(path, line, title, text))
             continue
-        if not cases or cases[-1].title != title or cases[-1].fixed is not None:
-            raise ValueError(f"{path.name}:{line}: a fixed block without the block that it belongs to")
-        cases[-1] = replace(cases[-1], fixed=text)
+        if not cases or cases[-1].title != title or (role == "fixed" and cases[-1].fixed is not None):
+            raise ValueError(f"{path.name}:{line}: a {role} block without the block that it belongs to")
+        if role == "fixed":
+            cases[-1] = replace(cases[-1], fixed=text)
+        else:
+            name = role.removeprefix("beside ")
+            cases[-1] = replace(cases[-1], beside=(*cases[-1].beside, (name, text)))
     _check_titles(path, cases)
     return cases
 
@@ -81,21 +87,21 @@ def _check_titles(path: Path, cases: list[Case]) -> None:
         raise ValueError(f"{path.name}: one block and one title a case: {sorted(twice)}")
 
 
-def _blocks(path: Path) -> Iterator[tuple[str, int, bool, str]]:
-    """(title, line of its fence, whether it is a fixed one, text) of every Python block."""
-    title, start, fixed = "", 0, False
+def _blocks(path: Path) -> Iterator[tuple[str, int, str, str]]:
+    """(title, line of its fence, what it is beside the code itself, text) of every Python block."""
+    title, start, role = "", 0, ""
     block: list[str] = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         fence = _FENCE.match(line)
         if line.startswith("```") and not fence:
             raise ValueError(f"{path.name}:{number}: unknown fence {line}")
         if start and line == "```":
-            yield title, start, fixed, "".join(block)
+            yield title, start, role, "".join(block)
             start, block = 0, []
         elif start:
             block.append(line + "\n")
         elif fence:
-            start, fixed = number, bool(fence[1])
+            start, role = number, fence[1] or ""
         elif line.startswith("#"):
             title = line.lstrip("# ")
     if start:

@@ -6,14 +6,13 @@ from abc import ABC
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
-from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Argument, Assignment, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
-    Kept,
     Loan,
     Loc,
     Ref,
@@ -56,12 +55,12 @@ class Assignments(Core, ABC):
     ) -> None:
         name = target.value
         kind = Holder.OBJECT if name in context.globals else Holder.VARIABLE
-        held = self.keep(value, Kept(Site(context.unit, site.node), kind, target, site.value))
+        held = self.keep(value, self.kept_at(site.node, context, kind, target, site.value))
         known = state.frames[context.frame].get(name, NOTHING)
         if isinstance(site.node, (cst.Assign, cst.AnnAssign)) and known & value:
             # `head = head if late else other`: what the name has kept before, it keeps from there on.
             held = (known & value) | self.keep(
-                value - known, Kept(Site(context.unit, site.node), kind, target, site.value)
+                value - known, self.kept_at(site.node, context, kind, target, site.value)
             )
         if name in context.globals:
             loc = self.global_object(state, context.index)
@@ -96,7 +95,7 @@ class Assignments(Core, ABC):
         for place, element in enumerate(target.elements):
             if place == starred:
                 parts = self._component(value, starred, count, state, rest=True)
-                kept = Kept(Site(context.unit, site.node), Holder.LIST, element.value, site.value)
+                kept = self.kept_at(site.node, context, Holder.LIST, element.value, site.value)
                 part = self.new(state, element, context, Obj(Kind.LIST, self.keep(parts, kept)))
             else:
                 part = self._component(value, place - count if place > starred else place, count, state)
@@ -130,7 +129,7 @@ class Assignments(Core, ABC):
         base = self.evaluate(target.value, state, context)
         if not state.refs(base) and state.holds_loans(value):
             base = self.place(target.value, state, context)
-        held = self.keep(value, Kept(Site(context.unit, site.node), Holder.OBJECT, target, site.value))
+        held = self.keep(value, self.kept_at(site.node, context, Holder.OBJECT, target, site.value))
         if target.attr.value in self.contracts.loader_attributes:
             self.run_as_loader(value, target, state, context)
         objects = [(loc, obj) for loc, obj in state.objects(base) if obj.kind is Kind.OBJECT]
@@ -157,7 +156,7 @@ class Assignments(Core, ABC):
                 continue
             kind = Holder.LIST if obj.kind is Kind.LIST else Holder.DICT
             if obj.kind in CONTAINER_KINDS or (obj.kind is Kind.OBJECT and is_text(key)):
-                kept = Kept(Site(context.unit, site.node), kind, target.value, site.value)
+                kept = self.kept_at(site.node, context, kind, target.value, site.value)
                 self.keep_inside(state, value, kept)
                 held = self.keep(value, kept)
                 text = TEXT if is_text(key) else NOTHING

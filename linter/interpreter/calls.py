@@ -21,7 +21,6 @@ from loaderlint.linter.interpreter.values import (
     TEXT,
     Guard,
     Instance,
-    Kept,
     Loan,
     Loc,
     Method,
@@ -158,7 +157,7 @@ class Calls(Core, ABC):
         ]
         (loc,) = state.refs(made)
         for name, item in given:
-            kept = Kept(Site(context.unit, node), Holder.OBJECT, node, item.node)
+            kept = self.kept_at(node, context, Holder.OBJECT, node, item.node)
             state.update(loc, fields={**state.heap[loc].fields, name: self.keep(item.value, kept)})
         return made
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
-from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Argument, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, LAST_SLOT, Kind, Obj
 from loaderlint.linter.interpreter.state import State
@@ -60,7 +60,7 @@ class Containers(Core, ABC):
         if name == "__setitem__" and len(arguments) == 2:
             return self.put_into([Argument(frozenset({Ref(loc)}), holder), *arguments], node, state, context)  # type: ignore[arg-type]
         if obj.operation == "callbacks" and name in _CALLBACKS:
-            kept = Kept(Site(context.unit, node), Holder.CAPTURED, node, node)
+            kept = self.kept_at(node, context, Holder.CAPTURED, node, node)
             self.put(loc, tuple_of(*(item.value for item in arguments)), state, kept)
             return NOTHING
         if name in _EXTEND:
@@ -138,7 +138,7 @@ class Containers(Core, ABC):
     def _kept(
         self, kind: Kind, node: cst.CSTNode, holder: cst.CSTNode, tensor: cst.CSTNode, context: Context
     ) -> Kept:
-        return Kept(Site(context.unit, node), _HOLDERS[kind], holder, tensor)
+        return self.kept_at(node, context, _HOLDERS[kind], holder, tensor)
 
     def put(
         self,
@@ -182,7 +182,7 @@ class Containers(Core, ABC):
         """Add all items of an iterable (for a dict: the pairs) to a container."""
         obj = state.heap[loc]
         kind = Holder.MATERIALIZED if self.is_stream(state, source) else _HOLDERS[obj.kind]
-        kept = Kept(Site(context.unit, node), kind, holder, tensor)
+        kept = self.kept_at(node, context, kind, holder, tensor)
         mappings = [inner for _, inner in state.objects(source) if inner.kind is Kind.DICT]
         if obj.kind is Kind.DICT and mappings:
             for inner in mappings:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 import libcst as cst
+from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.frames import Argument, Assignment, Consumer, Context, OnItem
 from loaderlint.linter.interpreter.heap import STREAM_KINDS, VARIABLE_SLOT, Kind, Obj
-from loaderlint.linter.interpreter.leases import Leases
+from loaderlint.linter.interpreter.leases import Leases, iterated
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import NOTHING, Kept, Loan, Loc, Ref, Value, leaves
 from loaderlint.linter.interpreter.watching import Watch
@@ -233,6 +234,19 @@ class Core(Leases, ABC):
         self, target: cst.CSTNode, value: Value, state: State, context: Context, site: Assignment
     ) -> None:
         """Bind or store `value`."""
+
+    def kept_at(
+        self, node: cst.CSTNode, context: Context, kind: Holder, holder: cst.CSTNode, tensor: cst.CSTNode
+    ) -> Kept:
+        """What `node`, running in `context`, keeps."""
+        return Kept(Site(context.unit, node), kind, holder, tensor, self._call_from_named(context))
+
+    def _call_from_named(self, context: Context) -> Site | None:
+        """The innermost call, in a file that was named, that led into another one; None inside the named ones."""
+        here, call = context, None
+        while here.unit.path not in self.project.named and here.caller is not None:
+            here, call = here.caller, here.call
+        return None if call is None else Site(here.unit, iterated(call))
 
     def consume(
         self,

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
-from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Assignment, Context
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
-from loaderlint.linter.interpreter.values import NOTHING, Kept, Value, tuple_of
+from loaderlint.linter.interpreter.values import NOTHING, Value, tuple_of
 
 
 class Displays(Core, ABC):
@@ -37,7 +37,7 @@ class Displays(Core, ABC):
             if isinstance(element, cst.StarredElement):
                 self.extend(loc, value, state, context, node, node, element.value)
             else:
-                self.put(loc, value, state, Kept(Site(context.unit, node), Holder.LIST, node, element.value))
+                self.put(loc, value, state, self.kept_at(node, context, Holder.LIST, node, element.value))
         return made
 
     def _eval_Dict(self, node: cst.Dict, state: State, context: Context) -> Value:
@@ -49,7 +49,7 @@ class Displays(Core, ABC):
                 self.extend(loc, value, state, context, node, node, element.value)
             else:
                 key = self.evaluate(element.key, state, context)
-                kept = Kept(Site(context.unit, node), Holder.DICT, node, element.value)
+                kept = self.kept_at(node, context, Holder.DICT, node, element.value)
                 self.put(loc, value, state, kept, key)
         return made
 
@@ -76,7 +76,7 @@ class Displays(Core, ABC):
         (loc,) = state.refs(made)
         holder = {Kind.DICT: Holder.DICT}.get(kind, Holder.LIST)
         holder = Holder.MATERIALIZED if self.is_stream(state, source) else holder
-        kept = Kept(Site(context.unit, node), holder, node, element)
+        kept = self.kept_at(node, context, holder, node, element)
 
         def collect(now: State, inner: Context) -> None:
             keys = NOTHING if key is None else self.evaluate(key, now, inner)

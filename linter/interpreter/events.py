@@ -21,6 +21,7 @@ class Holder(str, Enum):
     CAPTURED = "captured"
     TEED = "teed"
     SUBMITTED = "submitted"
+    KEEPER = "keeper"
 
 
 class Fact(str, Enum):
@@ -45,6 +46,9 @@ class Retention:
     `list(weights)`); `holder` and `tensor` are source text. `advanced` is the loop or call that moved the stream
     on, `read` the place that reads stale data. `conditional` marks a copy that may have been none (`.to(device)`),
     `yielded` a tensor that was stale already when the generator that kept it yielded it.
+
+    `call` is where the files that were named for the check call into the one that keeps it; None where it is one of
+    them. `is_callers` says that the event is for the call: who did not name the other file can see only that.
     """
 
     fact: ClassVar[Fact] = Fact.RETAINED
@@ -61,11 +65,13 @@ class Retention:
     conditional: bool
     assumptions: tuple[str, ...]
     yielded: bool = False
+    call: Site | None = None
+    is_callers: bool = False
 
     @property
     def at(self) -> Site:
         """Where it is reported."""
-        return self.kept
+        return self.call if self.is_callers else self.kept
 
 
 class Note(NamedTuple):

@@ -46,7 +46,7 @@ class LazyIterators(Core, ABC):
     def _lazy_zip(self, state: State, inputs: list[Value], to: Consumer) -> None:
         """Each step takes one item of every input in turn: an input that shares a stream ends earlier leases."""
         slots = [self._slot("zip", to, place) for place in range(len(inputs))]
-        kept = _kept_between(Holder.TEED, to)
+        kept = self._kept_between(Holder.TEED, to)
 
         def on_first(now: State, item: Value) -> None:
             now.frames[to.context.frame][slots[0]] = self.keep(item, kept)
@@ -65,7 +65,7 @@ class LazyIterators(Core, ABC):
 
     def _lazy_pairwise(self, state: State, inputs: list[Value], to: Consumer) -> None:
         """Each item comes twice, the second time beside the next one."""
-        slot, kept = self._slot("pairwise", to), _kept_between(Holder.TEED, to)
+        slot, kept = self._slot("pairwise", to), self._kept_between(Holder.TEED, to)
 
         def on_second(now: State, item: Value) -> None:
             names = now.frames[to.context.frame]
@@ -78,7 +78,7 @@ class LazyIterators(Core, ABC):
 
     def _lazy_batched(self, state: State, inputs: list[Value], to: Consumer) -> None:
         """Each step takes several items: all but the last of them are stale."""
-        kept = _kept_between(Holder.MATERIALIZED, to)
+        kept = self._kept_between(Holder.MATERIALIZED, to)
 
         def once(now: State) -> None:
             batch = self.new(now, to.node, to.context, Obj(Kind.LIST), "batch")
@@ -93,7 +93,7 @@ class LazyIterators(Core, ABC):
     ) -> Value:
         """`reduce(function, items, initial)`: the result of one step is an argument of the next."""
         slot = f"%reduce{self.number(('reduce', node))}"
-        kept = Kept(Site(context.unit, node), Holder.VARIABLE, node, node)
+        kept = self.kept_at(node, context, Holder.VARIABLE, node, node)
         if len(inputs) > 2:
             state.frames[context.frame][slot] = inputs[2]
 
@@ -152,13 +152,13 @@ class LazyIterators(Core, ABC):
 
         self.fixpoint(state, once)
 
+    def _kept_between(self, kind: Holder, to: Consumer) -> Kept:
+        """The holder inside an iterator that is asked for its items at `to.node`."""
+        source = iterated(to.node)
+        # A collected stream is reported where it is collected, the parts of a split one where they are used up.
+        place = source if kind is Holder.MATERIALIZED else to.node
+        return self.kept_at(place, to.context, kind, source, source)
+
     def _slot(self, role: str, to: Consumer, place: int = 0) -> str:
         """A name, in the consumer's frame, for what an iterator holds between its steps."""
         return f"%{role}{self.number((role, to.node, place))}"
-
-
-def _kept_between(kind: Holder, to: Consumer) -> Kept:
-    """The holder inside an iterator that is asked for its items at `to.node`."""
-    source = iterated(to.node)
-    # A collected stream is reported where it is collected, the parts of a split one where they are used up.
-    return Kept(Site(to.context.unit, source if kind is Holder.MATERIALIZED else to.node), kind, source, source)

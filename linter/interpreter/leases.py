@@ -172,7 +172,7 @@ class Leases(ABC):
             if isinstance(atom, Loan)
             and atom.stale
             and atom.kept is not None
-            and (atom.kept.site.node, atom.conditional) not in self.retentions
+            and _key(atom) not in self.retentions
         }
         for loan in sorted(stale, key=_order) if len(stale) > 1 else stale:
             self._report(loan, *read(loan), assumptions)
@@ -188,7 +188,7 @@ class Leases(ABC):
 
     def _report(self, loan: Loan, read: Site, note: str, assumptions: tuple[str, ...]) -> None:
         kept = loan.kept
-        key = (kept.site.node, loan.conditional)
+        key = _key(loan)
         if key in self.retentions:
             return
         unit = kept.site.unit
@@ -204,6 +204,7 @@ class Leases(ABC):
             read_note=note,
             conditional=loan.conditional,
             yielded=kept.yielded,
+            call=kept.call,
             assumptions=assumptions,
         )
 
@@ -213,6 +214,11 @@ def _order(loan: Loan) -> tuple[object, ...]:
     kept = loan.kept
     parts = (kept.site.unit.range(node) for node in (kept.holder, kept.tensor))
     return (_place(kept.site), _place(loan.borrowed), *parts)
+
+
+def _key(loan: Loan) -> Hashable:
+    """What is reported once."""
+    return (loan.kept.site.node, loan.kept.call and loan.kept.call.node, loan.conditional)
 
 
 def _lease(loan: Loan) -> Loan:

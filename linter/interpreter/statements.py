@@ -13,7 +13,6 @@ from loaderlint.linter.interpreter.heap import CONTAINER_KINDS
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
-    Kept,
     Named,
     Value,
     if_kept_by_none,
@@ -261,7 +260,7 @@ class Statements(Core, ABC):
         returns, breaks, continues = before
         left = [*context.breaks[breaks:], *context.continues[continues:]]
         for place, way in list(enumerate(context.returns))[returns:]:
-            kept = Kept(Site(context.unit, way.node), Holder.VARIABLE, way.node, way.node)
+            kept = self.kept_at(way.node, context, Holder.VARIABLE, way.node, way.node)
             way.state.frames[context.frame][_RETURNED] = rewrite(way.value, if_kept_by_none(kept))
             leave(way.state)
             value = way.state.frames[context.frame].pop(_RETURNED)

@@ -103,7 +103,7 @@ class Libraries(Core, ABC):
     ) -> Value:
         """`setattr(thing, name, value)`, where the name may be any."""
         holder, value = arguments[0], arguments[2]
-        kept = Kept(Site(context.unit, node), Holder.OBJECT, holder.node, value.node)
+        kept = self.kept_at(node, context, Holder.OBJECT, holder.node, value.node)
         lent = state.holds_loans(value.value)
         named = self.place(holder.node, state, context) if lent else holder.value
         for loc, obj in state.objects(named):
@@ -160,7 +160,7 @@ class Libraries(Core, ABC):
             self.read(state, given, node, context)
             return made_conditional(given)
         if effect == "capture":
-            kept = Kept(Site(context.unit, node), Holder.CAPTURED, node, node)
+            kept = self.kept_at(node, context, Holder.CAPTURED, node, node)
             return self.keep(tuple_of(*(item.value for item in arguments)), kept)
         if effect == "shallow_copy":
             copies = [
@@ -233,7 +233,7 @@ class Libraries(Core, ABC):
         """A callee that a contract calls a keeper: what it is given outlives the call."""
         held: Value = NOTHING
         for item in arguments:
-            kept = Kept(Site(context.unit, node), Holder.OBJECT, receiver_node(node), item.node)
+            kept = self.kept_at(node, context, Holder.KEEPER, receiver_node(node), item.node)
             held |= self.keep(item.value, kept)
         self.new(state, node, context, Obj(Kind.OBJECT, held, escapes=True), "keeper")
         return NOTHING
@@ -242,7 +242,7 @@ class Libraries(Core, ABC):
         """Several iterators over one stream: all but the first are served from a hidden buffer."""
         made = self.new(state, node, context, Obj(Kind.LIST))
         (loc,) = state.refs(made)
-        kept = Kept(Site(context.unit, node), Holder.TEED, node, arguments[0].node)
+        kept = self.kept_at(node, context, Holder.TEED, node, arguments[0].node)
         self.iterate(
             state, arguments[0].value, node, context, lambda now, item: self.put(loc, item, now, kept)
         )
@@ -335,9 +335,9 @@ class Libraries(Core, ABC):
             if here.unit is loan.borrowed.unit or _takes_stream(here):
                 known = loan.kept is not None and loan.kept.site.unit is here.unit
                 tensor = loan.kept.tensor if known else item.node if here is context else site
-                return Kept(Site(here.unit, site), Holder.SUBMITTED, site, tensor)
+                return self.kept_at(site, here, Holder.SUBMITTED, site, tensor)
             site, here = here.call or site, here.caller
-        return Kept(Site(context.unit, node), Holder.SUBMITTED, node, item.node)
+        return self.kept_at(node, context, Holder.SUBMITTED, node, item.node)
 
     def _submit_items(
         self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
@@ -346,7 +346,7 @@ class Libraries(Core, ABC):
         held = []
         for item in arguments[1:]:
             if self.is_stream(state, item.value):
-                kept = Kept(Site(context.unit, node), Holder.SUBMITTED, node, item.node)
+                kept = self.kept_at(node, context, Holder.SUBMITTED, node, item.node)
                 made = self.new(state, node, context, Obj(Kind.LIST), "map")
                 (loc,) = state.refs(made)
                 self.iterate(

@@ -24,13 +24,15 @@ class Loc(NamedTuple):
 class Kept(NamedTuple):
     """The place that put a borrowed tensor into a holder: where, what kind of holder, its node, the tensor's node.
 
-    `yielded` says that the generator around that place has handed the tensor on when it was stale.
+    `yielded` says that the generator around that place has handed the tensor on when it was stale. `call` is where
+    the files that were named for the check call into the file of that place; None for a place in one of them.
     """
 
     site: Site
     kind: Holder
     holder: cst.CSTNode
     tensor: cst.CSTNode
+    call: Site | None = None
     yielded: bool = False
 
 

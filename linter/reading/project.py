@@ -25,13 +25,18 @@ class Project:
         self._contracts = contracts
         self._indices: dict[str, FileIndex | None] = {}
         self._roots: dict[str, None] = {}
+        self.named: set[str] = set()
         self._sources: dict[str, SourceFile] = {}
         self._modules: dict[str, FileIndex] = {}
         self._properties: dict[Class, frozenset[str]] = {}
         self._makers: tuple[int, frozenset[str]] = (0, frozenset())
 
     def add(self, source: SourceFile) -> FileIndex:
-        """Index a file that is being checked. Raises `SourceError` for what is not Python."""
+        """Index a file that was named for the check. Raises `SourceError` for what is not Python."""
+        self.named.add(source.path)
+        return self._add(source)
+
+    def _add(self, source: SourceFile) -> FileIndex:
         index = FileIndex(source.path, source.tree(), source.lines, self._contracts)
         self._indices[os.path.realpath(source.path)] = index
         self._roots.setdefault(index.module.root)
@@ -44,7 +49,7 @@ class Project:
         if key not in self._indices:
             try:
                 shown = os.path.relpath(file)
-                self.add(read_source(file if shown.startswith("..") else shown))
+                self._add(read_source(file if shown.startswith("..") else shown))
             except (SourceError, OSError):
                 self._indices[key] = None
         return self._indices[key]

@@ -57,6 +57,23 @@ def found(paths: list[str], project: Path | None = None) -> list[Place]:
     return sorted((one.path, one.line, one.code) for one in report.findings)
 
 
+def kept_by_callees(paths: list[str]) -> tuple[set[tuple[str, int]], list[tuple[str, int]]]:
+    """Where files that were not named keep what they are given, and the lines of the calls that lead there."""
+    kept, calls = set(), []
+    for one in check_paths(paths).findings:
+        (place,) = ((step.path, step.line) for step in one.steps if step.kind == "kept")
+        if place[0] != one.path:
+            assert one.code in ("LDR109", "LDR301")
+            kept.add(place)
+            calls.append((one.path, one.line))
+    return kept, calls
+
+
+def places(project: Tree) -> set[tuple[str, int]]:
+    """Where something is expected, whatever it is."""
+    return {(path, line) for path, line, _ in project.expected}
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("place", ["helpers.py", "helpers/__init__.py"])
 def test_a_helper_is_reached_through_every_import(
@@ -68,7 +85,7 @@ def test_a_helper_is_reached_through_every_import(
     project.write(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert found(["."]) == project.expected
-    assert found(["pkg/load.py"]) == project.expected
+    assert kept_by_callees(["pkg/load.py"]) == (places(project), [("pkg/load.py", 5 + imported.count("\n"))])
 
 
 @pytest.mark.parametrize("way", FROM_INSIDE)
@@ -109,7 +126,12 @@ def test_one_file_is_enough_to_find_what_its_helpers_keep(
     project = PROJECTS[title]
     project.write(tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert found(["load.py"]) == project.expected
+    here = [one for one in project.expected if one[0] == "load.py"]
+    kept, calls = kept_by_callees(["load.py"])
+    assert [one for one in found(["load.py"]) if one[:2] not in calls] == here
+    assert kept == places(project) - {one[:2] for one in here}
+    lines = project.files["load.py"].splitlines()
+    assert all(path == "load.py" and "(" in lines[line - 1] for path, line in calls)
 
 
 def test_an_imported_file_with_a_syntax_error_costs_only_itself(tmp_path: Path, loaderlint: Run) -> None:
@@ -146,8 +168,8 @@ def test_a_helper_that_may_not_be_read_costs_only_itself(
 def test_the_command_shows_the_helpers_line_and_the_callers_loop(tmp_path: Path, loaderlint: Run) -> None:
     PROJECTS["helpers: a helper that keeps on the object that it is given"].write(tmp_path)
     shown = loaderlint("load.py").stdout
-    assert shown.startswith("ops.py:2:5 LDR104")
-    assert re.search(r"model\.head = weight +kept here", shown)
+    assert shown.startswith("load.py:5:9 LDR109")
+    assert re.search(r"ops\.py:2 .*model\.head = weight +kept here", shown)
     assert re.search(r"for name, weight in weights: +borrowed here", shown)
 
 

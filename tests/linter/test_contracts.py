@@ -188,11 +188,11 @@ def load_weights(registry, weights: Iterable[tuple[str, torch.Tensor]]):
     ("contracts", "step", "with_it", "without"),
     [
         # Keepers: a method on anything, and a function.
-        (table("methods", "keep = ['enlist']"), "registry.enlist(name, weight)", "LDR104", None),
+        (table("methods", "keep = ['enlist']"), "registry.enlist(name, weight)", "LDR109", None),
         (table("methods", "keep = ['enlist']"), "registry.enlist(name, weight.clone())", None, None),
         (table("methods", "keep = ['enlist']"), "registry.enlist(name, weight.shape)", None, None),
         (table("methods", "keep = ['enlist']"), "registry.register(name, weight)", None, None),
-        (table("functions", "keep = ['engine.ops.remember']"), "ops.remember(weight)", "LDR104", None),
+        (table("functions", "keep = ['engine.ops.remember']"), "ops.remember(weight)", "LDR109", None),
         # Copies and views; a function that nobody knows gives back memory of its own.
         (table("functions", "copy = ['engine.ops.own']"), "kept[name] = ops.own(weight)", None, None),
         (table("functions", "view = ['engine.ops.part']"), "kept[name] = ops.part(weight)", "LDR103", None),

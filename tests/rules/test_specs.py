@@ -39,6 +39,8 @@ def places(report: Report, columns: dict[tuple[int, str], int]) -> list[Mark]:
 def loader(case: Case, tmp_path: Path) -> Path:
     path = tmp_path / "loader.py"
     path.write_text(case.code, "utf-8")
+    for name, text in case.beside:
+        (tmp_path / name).write_text(text, "utf-8")
     return path
 
 
