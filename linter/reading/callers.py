@@ -46,10 +46,11 @@ class Callers:
 
     def give_no_stream(self, function: Function) -> bool:
         """Whether the function is called, and by nobody with what could be a weight stream; tests do not count."""
-        uses = self._found.get(function.node.name, [])
-        if len(self._definitions.get(function.node.name, ())) != 1 or not uses:
-            return False
-        return all(use.call is not None and self._is_owned_call(function, use) for use in uses)
+        found = self._found.get(function.node.name, [])
+        definitions = self._definitions.get(function.node.name, [])
+        # What it hands on under its own name, to the parts of a model say, is no caller's argument.
+        uses = [use for use in found if definitions[0] not in use.scopes] if len(definitions) == 1 else []
+        return bool(uses) and all(use.call is not None and self._is_owned_call(function, use) for use in uses)
 
     @cached_property
     def _found(self) -> dict[str, list[_Use]]:
