@@ -13,6 +13,7 @@ from loaderlint.linter.reading.callers import Callers
 from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.source import SourceFile
+from loaderlint.linter.reloading.observing import Observer
 from loaderlint.linter.selection import is_on
 from loaderlint.linter.settings import Settings
 from loaderlint.rules.registry import BY_CODE
@@ -49,6 +50,16 @@ class Checker:
                     self._entries[_place(event)].add(function)
                 executed |= interpreter.executed
             except Exception as error:  # A defect of ours must cost one function, not the run.
+                self._failures.append(_internal_error(source, function, error))
+        self._observe(source, index)
+
+    def _observe(self, source: SourceFile, index: FileIndex) -> None:
+        observer = Observer(index, source.text)
+        for function in observer.functions():
+            try:
+                for event in observer.observations(function):
+                    self._events.setdefault(_place(event), event)
+            except Exception as error:
                 self._failures.append(_internal_error(source, function, error))
 
     def source(self, path: str) -> SourceFile | None:

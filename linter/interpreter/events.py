@@ -28,6 +28,8 @@ class Fact(str, Enum):
     """What an event says; each rule is about one of these."""
 
     RETAINED = "retained"
+    ANSWER_LOST = "answer-lost"
+    RESTORED_OVER = "restored-over"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ _ANNOTATION = re.compile(rb"(?:Itera(?:ble|tor)|Generator)\[")
 _USE = re.compile(
     rb"\b(?:in|list|dict|tuple|sorted|set)[ (]\s*\w*(?:weights?|tensors)(?:_(?:in|iter|iterator|stream|generator))?\b"
 )
+# What removes registered parameters from a module, in a file that also registers some.
+_REMOVES = (b"delattr(", b"._parameters", b"._buffers")
 
 
 class Sieve:
@@ -21,7 +23,8 @@ class Sieve:
         calls |= contracts.named("methods", "produce")
         marks = {f"{name}{use}" for name in calls for use in ("(", " as ")}
         marks |= {f".{name} = " for name in contracts.loader_attributes}
-        self._marks = tuple(mark.encode() for mark in sorted(marks | contracts.loader_tensors))
+        marks |= contracts.loader_tensors | contracts.loader_results
+        self._marks = tuple(mark.encode() for mark in sorted(marks))
 
     def may_handle_weights(self, data: bytes) -> bool:
         """Whether the file could hold a function that handles a weight stream; if not, nothing else looks at it."""
@@ -29,5 +32,7 @@ class Sieve:
         if b"Tensor" in data and b"uple[" in data and _ANNOTATION.search(data):
             return True
         if (b"weight" in data or b"tensors" in data) and _USE.search(data):
+            return True
+        if b".register_" in data and any(mark in data for mark in _REMOVES):
             return True
         return any(mark in data for mark in self._marks)

@@ -32,6 +32,10 @@ REWRITES: dict[str, Rewrite] = {
     "in with": wrapped("with contextlib.nullcontext():"),
     "in a nested function": into_a_nested_function,
 }
+# What these find lies in the statements of the very function that is asked, or that restores.
+OF_ONE_FUNCTION = ("ldr502", "ldr504")
+
+
 @cache
 def found(code: str) -> list[tuple[int, str]]:
     source = source_from_bytes("loader.py", code.encode())
@@ -49,6 +53,8 @@ def test_findings_do_not_depend_on_spelling(rewrite: str) -> None:
     assert len(pairs) > 20
     different = []
     for case, result in pairs:
+        if rewrite == "in a nested function" and case.file in OF_ONE_FUNCTION:
+            continue
         ast.parse(result.code)
         before = sorted((result.lines[line], code) for line, code in found(case.code))
         after = found(result.code)

@@ -1,0 +1,87 @@
+"""Every fact of this room about one function, as observations that rules can report."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from loaderlint.linter.interpreter.events import Fact, Note, Observation
+from loaderlint.linter.reloading.answers import unanswered
+from loaderlint.linter.reloading.asking import ignored, recorded
+from loaderlint.linter.reloading.nodes import parameters
+from loaderlint.linter.reloading.places import site
+from loaderlint.linter.reloading.restoring import restored_over
+from loaderlint.linter.reloading.states import Asks
+from loaderlint.linter.reading.index import FileIndex, Function
+
+_REGISTERS = ("register_parameter(", "register_buffer(")
+_REMOVES = ("delattr(", "._parameters", "._buffers")
+
+
+class Observer:
+    """Looks at the functions of one file. `text` is the file's source: it tells what need not be looked for."""
+
+    def __init__(self, index: FileIndex, text: str) -> None:
+        self._index = index
+        self._questions = frozenset(name for name in index.contracts.loader_results if name in text)
+        self._registers = any(call in text for call in _REGISTERS)
+
+    def functions(self) -> Iterator[Function]:
+        """The functions that there may be something to say about."""
+        if self._questions or self._registers:
+            yield from self._index.functions.values()
+
+    @cached_property
+    def _removers(self) -> dict[str, ast.FunctionDef]:
+        """The file's functions that remove something from a module, by name."""
+        return {
+            function.node.name: function.node
+            for function in self._index.functions.values()
+            if any(mark in self._index.slice(function).source for mark in _REMOVES)
+        }
+
+    def observations(self, function: Function) -> Iterator[Observation]:
+        """What shows in the function's own body."""
+        source = self._index.slice(function).source
+        if any(question in source for question in self._questions):
+            yield from self._answers(function)
+        if self._registers and any(call in source for call in _REGISTERS):
+            if any(mark in source for mark in (*_REMOVES, *(f"{name}(" for name in self._removers))):
+                yield from self._restored(function)
+
+    def _answers(self, function: Function) -> Iterator[Observation]:
+        asks = Asks(self._questions)
+        dropped = list(ignored(function.node, asks))
+        for call in dropped:
+            note = Note("asked", site(function, call), "asked here, and the answer is dropped")
+            yield _lost(function, call, ast.unparse(call.func), "ignored", (note,))
+        for node, name, call in recorded(function.node, asks):
+            notes = (
+                Note("asked", site(function, call), f"the loader may refuse `{name}`"),
+                Note("recorded", site(function, node), "recorded as loaded on that path too"),
+            )
+            yield _lost(function, node, name, "recorded", notes)
+        for question in self._questions.intersection(parameters(function.node)) if not dropped else ():
+            yield from self._unanswered(function, question)
+
+    def _unanswered(self, function: Function, question: str) -> Iterator[Observation]:
+        for node in unanswered(function.node, question, self._index.contracts.loader_attributes):
+            ends = "returns without an answer" if isinstance(node, ast.Return) else "the end has no answer"
+            note = Note("unanswered", site(function, node), f"asked by `{question}`, {ends}")
+            yield _lost(function, node, function.node.name, "unanswered", (note,))
+
+    def _restored(self, function: Function) -> Iterator[Observation]:
+        for found in restored_over(function.node, self._removers):
+            at = site(function, found.at)
+            notes = (
+                Note("removed", site(function, found.removed), "removes only what is registered now"),
+                Note("restored", at, "raises for the name of a plain attribute"),
+            )
+            yield Observation(Fact.RESTORED_OVER, at, found.module, notes)
+
+
+def _lost(
+    function: Function, node: ast.AST, subject: str, detail: str, notes: tuple[Note, ...]
+) -> Observation:
+    return Observation(Fact.ANSWER_LOST, site(function, node), subject, notes, detail)

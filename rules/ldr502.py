@@ -1,0 +1,62 @@
+"""# loader-result-inconsistent (LDR502)
+
+## What it does
+Follows the answer of weight loaders that can be asked whether they loaded (`return_success`): a loader that on some
+path returns nothing though it was asked, a caller that asks and does not look at the answer, a caller that records a
+parameter as loaded after its loader said no.
+
+## Why is this bad?
+With expert parallelism a loader refuses the experts of other ranks. A missing answer counts as a refusal, so a weight
+that was loaded is searched for again, or reported as missing. An answer that is not looked at turns the refusal into
+success: the check that every parameter was loaded passes over a parameter that no one has written.
+
+## Example
+    for param_name, weight_name, expert_id, shard_id in mapping:
+        target = name.replace(weight_name, param_name)
+        done = params[target].weight_loader(params[target], w, target, shard_id, expert_id, return_success=True)
+        if done:
+            break
+    loaded.add(target)
+
+## Use instead
+        if done:
+            loaded.add(target)
+            break
+
+## Fix safety
+There is no repair: whether a path loaded, and what a caller does about a refusal, is for people to say.
+
+## References
+- vllm 0.33.0, models/deepseek_v4/nvidia/model.py: the target of an expert's weight is recorded behind the search for a
+  loader that takes it, found or not; the draft model beside it records only what was taken.
+"""
+
+from __future__ import annotations
+
+from loaderlint.linter.findings import Category
+from loaderlint.linter.interpreter.events import Fact, Observation
+from loaderlint.rules.base import Rule, always, one_line
+
+_SAYS = {
+    "unanswered": "`{}` can be asked whether it loaded, but gives no answer on this path",
+    "ignored": "`{}` is asked whether it loaded, but nobody looks at its answer",
+    "recorded": "`{}` is recorded as loaded also where its loader refused it",
+}
+
+
+def message(event: Observation) -> str:
+    """Says who does not answer, or what is done with an answer."""
+    return _SAYS[event.detail].format(one_line(event.subject))
+
+
+RULE = Rule[Observation](
+    "LDR502",
+    "loader-result-inconsistent",
+    Category.CORRECTNESS,
+    "0.1.0",
+    False,
+    always,
+    message,
+    Fact.ANSWER_LOST,
+    "a refusal then counts as success, or success as a refusal",
+)
