@@ -28,6 +28,7 @@ class Checker:
         self._settings = settings
         self._project = Project(settings.contracts)
         self._events: dict[object, Event] = {}
+        self._observed: list[Observation] = []
         self._entries: dict[object, set[Function]] = defaultdict(set)
         self._failures: list[Finding] = []
         self._added: list[tuple[SourceFile, FileIndex]] = []
@@ -57,8 +58,7 @@ class Checker:
         observer = Observer(index, source.text)
         for function in observer.functions():
             try:
-                for event in observer.observations(function):
-                    self._events.setdefault(_place(event), event)
+                self._observed += observer.observations(function)
             except Exception as error:
                 self._failures.append(_internal_error(source, function, error))
 
@@ -80,7 +80,7 @@ class Checker:
             self._analyse(source, index)
         self._added.clear()
         failures = self._failures if is_on(BY_CODE[INTERNAL_ERROR], self._settings.layers) else []
-        return [*failures, *judged(self._lent(), self._project, self._settings, named)]
+        return [*failures, *judged([*self._lent(), *self._observed], self._project, self._settings, named)]
 
     def _lent(self) -> list[Event]:
         """The events without those of functions that nobody gives a stream, whatever their annotations say."""
