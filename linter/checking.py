@@ -10,7 +10,9 @@ from loaderlint.linter.interpreter.analysis import Interpreter
 from loaderlint.linter.interpreter.events import Event, Observation
 from loaderlint.linter.judging import brief, judged
 from loaderlint.linter.reading.callers import Callers
-from loaderlint.linter.reading.index import FileIndex, Function
+from loaderlint.linter.reading.candidates import candidates
+from loaderlint.linter.reading.index import Class, FileIndex, Function
+from loaderlint.linter.reading.offers import Offers
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.source import SourceFile
 from loaderlint.linter.reloading.observing import Observer
@@ -24,9 +26,10 @@ INTERNAL_ERROR = "LDR900"
 class Checker:
     """Takes files in one by one, and judges them at the end: a defect may show only in a caller's file."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, covered: Set[str] = frozenset()) -> None:
+        """`covered` are the real paths of the files that are looked at, whether or not they are added."""
         self._settings = settings
-        self._project = Project(settings.contracts)
+        self._project = Project(settings.contracts, covered)
         self._events: dict[object, Event] = {}
         self._observed: list[Observation] = []
         self._entries: dict[object, set[Function]] = defaultdict(set)
@@ -39,19 +42,15 @@ class Checker:
 
     def _analyse(self, source: SourceFile, index: FileIndex) -> None:
         executed: set[tuple[FileIndex, str]] = set()
-        candidates = index.candidates(self._project.stream_makers)
+        functions = candidates(index, self._project.maker_offers)
         # Outer functions first: they run the functions inside them with what these capture.
-        for function in sorted(candidates, key=lambda item: item.qualname.count(".")):
+        for function in sorted(functions, key=lambda item: item.qualname.count(".")):
             if function.outer is not None and (function.index, function.qualname) in executed:
                 continue
-            try:
-                interpreter = Interpreter(self._project, self._settings)
-                for event in interpreter.run(function):
-                    self._events.setdefault(_place(event), event)
-                    self._entries[_place(event)].add(function)
-                executed |= interpreter.executed
-            except Exception as error:  # A defect of ours must cost one function, not the run.
-                self._failures.append(_internal_error(source, function, error))
+            interpreter = self._run(source, function)
+            executed |= interpreter.executed
+            if interpreter.hooks:
+                self._run_below(source, function, interpreter.hooks)
         self._observe(source, index)
 
     def _observe(self, source: SourceFile, index: FileIndex) -> None:
@@ -61,6 +60,34 @@ class Checker:
                 self._observed += observer.observations(function)
             except Exception as error:
                 self._failures.append(_internal_error(source, function, error))
+
+    def _run(self, source: SourceFile, function: Function, owner: Class | None = None) -> Interpreter:
+        interpreter = Interpreter(self._project, self._settings)
+        try:
+            for event in interpreter.run(function, owner):
+                self._events.setdefault(_place(event), event)
+                self._entries[_place(event)].add(function)
+        except Exception as error:  # A defect of ours must cost one function, not the run.
+            self._failures.append(_internal_error(source, function, error))
+        return interpreter
+
+    def _run_below(self, source: SourceFile, function: Function, hooks: Set[str]) -> None:
+        """Run an inherited method on objects of classes that override, or define, what it gives lent tensors to."""
+        method = self._project.method
+        todo, known = [(function.owner, hooks)], set[tuple[object, ...]]()
+        while todo:
+            above, hooks = todo.pop()
+            known.add(tuple((hook, method(above, hook)) for hook in sorted(hooks)))
+            for cls in self._project.subclasses(above):
+                meant = tuple((hook, method(cls, hook)) for hook in sorted(hooks))
+                if meant not in known and method(cls, function.node.name) is function:
+                    known.add(meant)
+                    todo.append((cls, self._run(source, function, cls).hooks))
+
+    @property
+    def offers(self) -> Offers:
+        """What the files taken in so far have that others may import."""
+        return self._project.offers
 
     def source(self, path: str) -> SourceFile | None:
         """A file that was added, or that a call led to."""
@@ -76,6 +103,7 @@ class Checker:
         `named` are paths that count like the added ones, though nothing was added of them.
         """
         # Only now: a call must not lead to a file that is to be added, and so is read a second time.
+        self._project.follow_imports()
         for source, index in self._added:
             self._analyse(source, index)
         self._added.clear()

@@ -140,6 +140,12 @@ class Contracts:
         found = {name.rpartition(".")[0] for name in (*self.producer_by_call, *self.functions)}
         return frozenset(executors | found | {name.rpartition(".")[0] for name in found})
 
+    @cached_property
+    def known_names(self) -> frozenset[str]:
+        """The qualified names of all functions and classes that a contract is about."""
+        tables = (self.functions, self.classes, self.lazy, self.eager, self.producer_by_call)
+        return frozenset().union(*tables, self.owners)
+
     def named(self, table: str, effect: str) -> frozenset[str]:
         """All names with that effect."""
         return frozenset(name for name, has in getattr(self, table).items() if has == effect)

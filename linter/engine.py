@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -58,18 +59,38 @@ def _analysed(found: Discovery, report: Report) -> Checker | None:
     """The checker that has seen every file that may hold a loader; None if there was no such file."""
     checker: Checker | None = None
     sieve = Sieve(report.settings.contracts)
+    passed_over: dict[str, frozenset[str]] = {}
     for path in found.files:
         try:
             raw = read_bytes(path)
             # A named file is read in full, so that its errors are seen; of a tree only what may hold a loader is.
             if path in found.named or sieve.may_handle_weights(raw):
-                checker = checker or _new_checker(report.settings)
+                checker = checker or _new_checker(report.settings, found)
                 _add(checker, source_from_bytes(path, raw))
+            else:
+                passed_over[path] = sieve.imported(raw)
         except SourceError as error:
             report.errors.append(error.error)
             continue
         report.files += 1
+    if checker is not None:
+        _add_importers(checker, passed_over)
     return checker
+
+
+def _add_importers(checker: Checker, passed_over: dict[str, frozenset[str]]) -> None:
+    """Take in the files that showed nothing themselves, but import what hands out streams, or what they derive from."""
+    found = True
+    while found:
+        offers, found = checker.offers, False
+        for path, imported in list(passed_over.items()):
+            try:
+                if offers.leads_from(imported) and offers.used_in(raw := read_bytes(path), imported):
+                    del passed_over[path]
+                    _add(checker, source_from_bytes(path, raw))
+                    found = True
+            except SourceError:
+                del passed_over[path]
 
 
 @contextmanager
@@ -87,11 +108,12 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _new_checker(settings: Settings) -> Checker:
+def _new_checker(settings: Settings, found: Discovery | None = None) -> Checker:
     # LibCST takes a third of a second to import; a run over files that the sieve rejects does without it.
     from loaderlint.linter.checking import Checker
 
-    return Checker(settings)
+    covered = frozenset(map(os.path.realpath, found.files)) if found is not None else frozenset()
+    return Checker(settings, covered)
 
 
 def _add(checker: Checker, source: SourceFile) -> None:

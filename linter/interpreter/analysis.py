@@ -20,7 +20,7 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.statements import Statements
 from loaderlint.linter.interpreter.tensors import Libraries
 from loaderlint.linter.interpreter.values import NOTHING, Loan, Loc, Value, ref
-from loaderlint.linter.reading.index import Function
+from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.settings import Assume
 
 
@@ -40,8 +40,12 @@ class Interpreter(
 ):
     """Runs one function abstractly, with everything of its file that it calls."""
 
-    def run(self, function: Function) -> list[Event]:
-        """Analyse `function` as an entry point; its stream parameters lend until they advance."""
+    def run(self, function: Function, owner: Class | None = None) -> list[Event]:
+        """Analyse `function` as an entry point; its stream parameters lend until they advance.
+
+        `owner` is the class of the object that it is called on, if that is not the class which defines it.
+        """
+        self.owner = owner or function.owner
         unit = function.index.slice(function)
         code = unit.function
         frame = self.number(("entry", code))
@@ -66,7 +70,7 @@ class Interpreter(
             return frozenset({Loan(self._until_return(context), Site(context.unit, parameter))})
         first = name in ("self", "cls") and function.owner is not None
         return self.new(
-            state, parameter, context, Obj(Kind.OBJECT, code=function.owner if first else None, escapes=True)
+            state, parameter, context, Obj(Kind.OBJECT, code=self.owner if first else None, escapes=True)
         )
 
     def _leave(self, state: State, context: Context) -> None:

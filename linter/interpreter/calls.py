@@ -67,10 +67,14 @@ class Calls(Core, ABC):
         )
         if not is_super or context.owner is None:
             return None
-        function = self.project.inherited_method(context.owner, called.attr.value)
+        receiver = self.evaluate(cst.Name("self"), state, context)
+        classes = (obj.code for _, obj in state.objects(receiver) if isinstance(obj.code, Class))
+        function = self.project.inherited_method(
+            next(classes, context.owner), context.owner, called.attr.value
+        )
         if function is None or not self.worth_running(function, arguments, state):
             return None
-        return function, self.evaluate(cst.Name("self"), state, context)
+        return function, receiver
 
     def _argument(self, item: cst.Arg, value: Value, state: State, context: Context) -> Argument:
         if item.star and self.is_stream(state, value):
@@ -129,7 +133,7 @@ class Calls(Core, ABC):
         lent = any(state.holds_loans(item.value) for item in arguments)
         own = found is not None and found.index is context.index
         if isinstance(found, Function):
-            if not (own or lent or found.node.name in self.project.stream_makers):
+            if not (own or lent or found in self.project.makers):
                 return None
             given = [Argument(NOTHING, node), *arguments] if found.is_for_class else arguments  # type: ignore[arg-type]
             return self.call(self.project_function(found, state), given, node, state, context)
@@ -210,6 +214,8 @@ class Calls(Core, ABC):
             return NOTHING
         receiver = Argument(frozenset({Ref(loc)}), node)  # type: ignore[arg-type]
         if isinstance(obj.code, Class):
+            if obj.code is self.owner and any(state.holds_loans(item.value) for item in arguments):
+                self.hooks.add(name)
             function = self.project.method(obj.code, name)
             if function is not None and not obj.escapes and self._judged_alone(function, arguments, state, context):
                 return self._unknown(arguments, node, state, context)
@@ -222,7 +228,7 @@ class Calls(Core, ABC):
 
     def worth_running(self, function: Function, arguments: Sequence[Argument], state: State) -> bool:
         """Whether a function of the project can matter: it is given what is lent, or makes a stream of its own."""
-        return function.makes_stream or any(state.holds_loans(item.value, through=True) for item in arguments)
+        return function in self.project.makers or any(state.holds_loans(item.value, through=True) for item in arguments)
 
     def _judged_alone(
         self, function: Function, arguments: Sequence[Argument], state: State, context: Context

@@ -14,7 +14,7 @@ from loaderlint.linter.interpreter.leases import Leases, iterated
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import NOTHING, Kept, Loan, Loc, Ref, Value, leaves
 from loaderlint.linter.interpreter.watching import Watch
-from loaderlint.linter.reading.index import FileIndex, Function
+from loaderlint.linter.reading.index import Class, FileIndex, Function
 from loaderlint.linter.reading.makers import Maker
 from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.reading.project import Project
@@ -38,6 +38,9 @@ class Core(Leases, ABC):
         self.contracts = settings.contracts
         self.parents: dict[int, int | None] = {}
         self.executed: set[tuple[FileIndex, str]] = set()
+        # The class of the object that the analysed method is called on, and the methods of it that get what is lent.
+        self.owner: Class | None = None
+        self.hooks: set[str] = set()
         self._texts: dict[cst.CSTNode, str] = {}
         self._verdicts: dict[cst.CSTNode, Value] = {}
         self._calls = 0

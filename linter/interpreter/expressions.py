@@ -75,7 +75,7 @@ class Expressions(Core, ABC):
                 loc = self.global_object(state, index)
                 state.update(loc, fields={**state.heap[loc].fields, name: value})
                 return value
-        return NOTHING if name in index.globals else frozenset({Named(f"builtins.{name}")})
+        return NOTHING if name in index.globals else frozenset({Named(index.named(name))})
 
     def _globals(self, index: FileIndex) -> Loc:
         return Loc(self.number(("globals", index)))

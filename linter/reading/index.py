@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Set
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from loaderlint.linter.reading.modules import Module, module_of
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.streams import Element, stream_parameters
 
+_HOOK = re.compile(r"\bself\.\w+\((?!\))")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -82,9 +84,9 @@ class Function:
         return False
 
     @property
-    def makes_stream(self) -> bool:
-        """Whether the function calls a producer."""
-        return self.index.calls_producer(self)
+    def calls_hooks(self) -> bool:
+        """Whether a method gives something to methods of its own object, which a subclass may define."""
+        return any(_HOOK.search(line) for line in self.index.lines_of(self))
 
     def _is_decorated(self, name: str) -> bool:
         decorators = self.node.decorator_list
@@ -107,9 +109,13 @@ class FileIndex:
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, Class] = {}
         self.globals: dict[str, ast.expr] = {}
+        # What the module imports; the same with what its functions import; the modules that it takes all names from.
         self.imports: dict[str, str] = {}
+        self.imported: dict[str, str] = {}
+        self.stars: list[str] = []
+        # The last names of all that is imported.
+        self.doors: set[str] = set()
         self.packages: set[str] = set()
-        self._named: dict[str, str] = {}
         self._attributes: dict[str, dict[str, Maker]] = {}
         self._collect(tree)
 
@@ -130,15 +136,22 @@ class FileIndex:
                     self.functions[function.qualname] = function
                     todo.append((node, f"{function.qualname}.", None, function))
                 elif isinstance(node, (ast.Import, ast.ImportFrom)):
-                    names = dict(imported_names(node, self.module))
-                    self.packages.update(target.partition(".")[0] for target in names.values())
-                    self._named.update(names)
-                    if outer is None:
-                        self.imports.update(names)
+                    self._import(node, outer is None)
                 elif isinstance(node, (ast.Assign, ast.AnnAssign)) and parent is tree:
                     self._global(node)
                 elif not isinstance(node, ast.expr):
                     todo.append((node, prefix, owner, outer))
+
+    def _import(self, node: ast.Import | ast.ImportFrom, for_module: bool) -> None:
+        names = dict(imported_names(node, self.module))
+        self.packages.update(target.partition(".")[0] for target in names.values())
+        self.doors.update(alias.name.rpartition(".")[2] for alias in node.names)
+        star = names.pop("*", "")
+        if star:
+            self.stars.append(star.removesuffix(".*"))
+        self.imported.update(names)
+        if for_module:
+            self.imports.update(names)
 
     def _function(
         self, node: ast.FunctionDef, prefix: str, owner: Class | None, outer: Function | None
@@ -151,70 +164,22 @@ class FileIndex:
             if isinstance(target, ast.Name) and node.value is not None:
                 self.globals[target.id] = node.value
 
-    def candidates(self, stream_makers: Set[str] = frozenset()) -> Iterator[Function]:
-        """The functions that handle a stream of their own: a parameter, or a producer that they call.
-
-        `stream_makers` are names of functions of the project that call a producer.
-        """
-        makers = self.stream_makers | (stream_makers & self.imports.keys())
-        for function in self.functions.values():
-            if (
-                function.streams
-                or function in self._around_loaders
-                or function.lent
-                or self.calls_producer(function)
-                or self._calls(function, makers)
-                or self._installs_loader(function)
-            ):
-                yield function
+    def lines_of(self, function: Function) -> list[str]:
+        """The function's source lines, without its decorators."""
+        return self._lines[function.node.lineno - 1 : function.node.end_lineno]
 
     @cached_property
-    def _around_loaders(self) -> set[Function]:
-        """The functions inside which a weight loader is defined: it captures what they hold."""
-        around: set[Function] = set()
-        for function in self.functions.values():
-            outer = function.outer if function.lent else None
-            while outer is not None:
-                around.add(outer)
-                outer = outer.outer
-        return around
-
-    def _installs_loader(self, function: Function) -> bool:
-        """Whether the function gives a parameter a weight loader of its own."""
-        lines = self._lines[function.node.lineno - 1 : function.node.end_lineno]
-        attributes = self.contracts.loader_attributes
-        return any(f".{attribute} = " in line for attribute in attributes for line in lines)
+    def text(self) -> str:
+        """The whole file."""
+        return "".join(self._lines)
 
     @cached_property
-    def stream_makers(self) -> set[str]:
-        """Names of the file's functions that call a producer, and so may hand out its stream."""
-        return {function.node.name for function in self.functions.values() if self.calls_producer(function)}
-
-    def calls_producer(self, function: Function) -> bool:
-        """Whether the function itself calls something that makes a stream."""
-        return self._calls(function, self._producer_names)
-
-    def _calls(self, function: Function, names: Set[str]) -> bool:
-        if not names:
-            return False
-        text = "".join(self._lines[function.node.lineno - 1 : function.node.end_lineno])
-        if not any(name in text for name in names):
-            return False
-        return any(
-            isinstance(node, ast.Call) and _called_name(node) in names for node in ast.walk(function.node)
-        )
-
-    @cached_property
-    def _producer_names(self) -> set[str]:
-        """Last names of the producers that the file's imports can reach, and its own names for them."""
+    def producers(self) -> set[str]:
+        """The functions of libraries that make streams, by the names under which the file calls them."""
         calls = self.contracts.lending_calls
-        lending = frozenset(calls)
-        reached = {
-            call.rpartition(".")[2]
-            for call in calls
-            if call.partition(".")[0] in self.packages or call.rpartition(".")[2] in self.imports
-        }
-        own = {name for name, target in self._named.items() if target in lending}
+        last_names = {call.rpartition(".")[2] for call in calls}
+        reached = {call.rpartition(".")[2] for call in calls if call.partition(".")[0] in self.packages}
+        own = {name for name, target in self.imported.items() if target.rpartition(".")[2] in last_names}
         return reached | own | self.contracts.named("methods", "produce")
 
     def slice(self, function: Function) -> FunctionSlice:
@@ -260,6 +225,11 @@ class FileIndex:
         if name in self.imports:
             return self.imports[name]
         own = name in self.functions or name in self.classes or name in self.globals
+        if not own:
+            known = (f"{module}.{name}" for module in self.stars)
+            starred = next((full for full in known if full in self.contracts.known_names), "")
+            if starred:
+                return starred
         if own or not hasattr(builtins, name):
             return f"{self.module.name}.{name}"
         return f"builtins.{name}"
@@ -287,10 +257,6 @@ def imported_names(node: ast.Import | ast.ImportFrom, module: Module) -> Iterato
         else:
             top = alias.name.partition(".")[0]
             yield top, top
-
-
-def _called_name(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else _name(call.func)
 
 
 def _name(node: ast.expr) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from loaderlint.linter.contracts import Contracts
+from loaderlint.linter.reading.candidates import stream_makers
 from loaderlint.linter.reading.index import Class, FileIndex, Function
 from loaderlint.linter.reading.makers import Maker
 from loaderlint.linter.reading.modules import locate
+from loaderlint.linter.reading.offers import Offers
+from loaderlint.linter.reading.sieve import Sieve
 from loaderlint.linter.reading.slices import FunctionSlice
-from loaderlint.linter.reading.source import SourceError, SourceFile, read_source
+from loaderlint.linter.reading.source import SourceError, SourceFile, read_bytes, read_source
 
 # How many re-exports a name may pass through, and how many classes lie above one.
 _MAX_HOPS = 8
@@ -21,15 +24,24 @@ _MAX_HOPS = 8
 class Project:
     """Looks definitions up by qualified name. Files are read and indexed at the first question, once."""
 
-    def __init__(self, contracts: Contracts) -> None:
+    def __init__(self, contracts: Contracts, covered: Set[str] = frozenset()) -> None:
         self._contracts = contracts
+        # The real paths of the files that are looked at anyway.
+        self._covered = covered
+        self._sieve = Sieve(contracts)
         self._indices: dict[str, FileIndex | None] = {}
         self._roots: dict[str, None] = {}
         self.named: set[str] = set()
         self._sources: dict[str, SourceFile] = {}
         self._modules: dict[str, FileIndex] = {}
         self._properties: dict[Class, frozenset[str]] = {}
-        self._makers: tuple[int, frozenset[str]] = (0, frozenset())
+        self._lineages: dict[Class, tuple[Class, ...]] = {}
+        self._bases: tuple[int, dict[str, list[Class]]] = (0, {})
+        self._makers: set[Function] = set()
+        self._maker_offers = Offers()
+        self._looked_at = 0
+        # The modules whose star imports are being followed: they may lead in a circle.
+        self._asked: list[FileIndex] = []
 
     def add(self, source: SourceFile) -> FileIndex:
         """Index a file that was named for the check. Raises `SourceError` for what is not Python."""
@@ -55,12 +67,68 @@ class Project:
         return self._indices[key]
 
     @property
-    def stream_makers(self) -> frozenset[str]:
-        """The names of all functions, of the files read so far, that call a producer."""
-        if self._makers[0] != len(self._indices):
-            known = (index.stream_makers for index in self._indices.values() if index is not None)
-            self._makers = (len(self._indices), frozenset().union(*known))
-        return self._makers[1]
+    def makers(self) -> Set[Function]:
+        """The functions, of the files read so far, that hand out a stream of a producer's."""
+        self._refresh()
+        return self._makers
+
+    @property
+    def maker_offers(self) -> Offers:
+        """The same functions by their names, as other files get at them."""
+        self._refresh()
+        return self._maker_offers
+
+    def _refresh(self) -> None:
+        """Look for makers in the files that were read since: one may hand on what another one makes."""
+        unread = list(filter(None, list(self._indices.values())[self._looked_at :]))
+        self._looked_at = len(self._indices)
+        new = bool(unread)
+        while new:
+            new = False
+            for index in unread:
+                for function in stream_makers(index, self._maker_offers):
+                    self._makers.add(function)
+                    new = self._maker_offers.add(function.node.name, *_doors(function)) or new
+                for local, target in index.imports.items():
+                    if local != _last(target) and self._maker_offers.offers(_last(target)):
+                        new = self._maker_offers.add(local, local, _last(index.module.name)) or new
+
+    @property
+    def offers(self) -> Offers:
+        """Everything that makes a file worth reading which imports it: makers, and base classes with loaders."""
+        found = self.maker_offers.copy()
+        for index in filter(None, self._indices.values()):
+            for function in index.functions.values():
+                if function.owner is not None and function.streams and function.calls_hooks:
+                    found.add(function.owner.node.name, function.owner.node.name, _last(index.module.name))
+        return found
+
+    def follow_imports(self) -> None:
+        """Read the files that those read so far import, if they may make streams: where not all files are looked at."""
+        targets: dict[str, None] = {}
+        for index in filter(None, self._indices.values()):
+            targets.update(dict.fromkeys([*index.imported.values(), *index.stars]))
+        for target in targets:
+            self._follow(target)
+
+    def _follow(self, target: str) -> None:
+        """Read the file behind an imported name, and behind the package that only hands the name on."""
+        for _ in range(_MAX_HOPS):
+            place = locate(target, tuple(self._roots))
+            if place is None or os.path.realpath(place[0]) in self._covered:
+                return
+            file, inside = place
+            is_package = os.path.basename(file) == "__init__.py"
+            index = self._index(file) if is_package or self._may_make(file) else None
+            if index is None or not inside or not is_package:
+                return
+            target = index.imports.get(inside.partition(".")[0], "")
+
+    def _may_make(self, file: str) -> bool:
+        try:
+            return self._sieve.may_handle_weights(read_bytes(file))
+        except SourceError:
+            return False
 
     def unique(self, functions: Iterable[Function]) -> list[Function]:
         """Those of the functions whose name no other function of the files read so far has."""
@@ -94,10 +162,22 @@ class Project:
             if first in index.classes:
                 return self.method(index.classes[first], rest)
             target = index.imports.get(first)
-            if target is None or target == qualified:
+            if target is None:
+                return self._starred(index, inside)
+            if target == qualified:
                 return None
             qualified = f"{target}.{rest}" if rest else target
         return None
+
+    def _starred(self, index: FileIndex, inside: str) -> Function | Class | None:
+        """The same where a module takes over all names of others."""
+        if index in self._asked:
+            return None
+        self._asked.append(index)
+        found = (self.find(f"{module}.{inside}") for module in index.stars)
+        result = next((one for one in found if one is not None), None)
+        self._asked.remove(index)
+        return result
 
     def _place(self, qualified: str) -> tuple[FileIndex | None, str]:
         """The module that a qualified name begins with, and the rest of the name."""
@@ -133,16 +213,40 @@ class Project:
             self._properties[owner] = frozenset(found)
         return self._properties[owner]
 
-    def inherited_method(self, owner: Class, name: str) -> Function | None:
-        """The method that `super().name` calls in a method of `owner`."""
-        above = list(self.lineage(owner))[1:]
-        found = (cls.index.functions.get(f"{cls.qualname}.{name}") for cls in above)
+    def inherited_method(self, cls: Class, owner: Class, name: str) -> Function | None:
+        """The method that `super().name` calls in a method of `owner`, on an object of `cls`."""
+        line = self.lineage(cls)
+        above = line[line.index(owner) + 1 :] if owner in line else self.lineage(owner)[1:]
+        found = (one.index.functions.get(f"{one.qualname}.{name}") for one in above)
         return next((function for function in found if function is not None), None)
+
+    def subclasses(self, cls: Class) -> list[Class]:
+        """The classes below `cls` in the files read so far, in the order in which these were read."""
+        found, todo = {cls: None}, [cls]
+        while todo:
+            above = todo.pop()
+            for below in self._by_base.get(above.node.name, ()):
+                if below not in found and above in self.lineage(below):
+                    found[below] = None
+                    todo.append(below)
+        return list(found)[1:]
+
+    @property
+    def _by_base(self) -> dict[str, list[Class]]:
+        """The classes of the files read so far by the last names of the classes that they derive from."""
+        if self._bases[0] != len(self._indices):
+            found: dict[str, list[Class]] = {}
+            for index in filter(None, self._indices.values()):
+                for cls in index.classes.values():
+                    for name in index.base_names(cls):
+                        found.setdefault(name.rpartition(".")[2], []).append(cls)
+            self._bases = (len(self._indices), found)
+        return self._bases[1]
 
     def fields(self, owner: Class) -> list[str]:
         """The annotated fields of a dataclass or named tuple, those of the classes above it first."""
         names: dict[str, None] = {}
-        for cls in reversed(list(self.lineage(owner))):
+        for cls in reversed(self.lineage(owner)):
             names.update(dict.fromkeys(cls.index.annotated_fields(cls)))
         return list(names)
 
@@ -151,15 +255,30 @@ class Project:
         found = (cls.index.attributes(cls).get(name) for cls in self.lineage(owner))
         return next((made for made in found if made is not None), None)
 
-    def lineage(self, owner: Class) -> Iterator[Class]:
+    def lineage(self, owner: Class) -> tuple[Class, ...]:
         """The class and those above it, depth first: near enough to Python's order of methods."""
-        todo, seen = [owner], set[tuple[str, str]]()
+        known = self._lineages.get(owner)
+        if known is None:
+            known = self._lineages[owner] = tuple(self._line_above(owner))
+        return known
+
+    def _line_above(self, owner: Class) -> Iterator[Class]:
+        todo, seen = [owner], set[Class]()
         while todo and len(seen) < 8 * _MAX_HOPS:
             cls = todo.pop()
-            key = (cls.index.path, cls.qualname)
-            if key in seen:
+            if cls in seen:
                 continue
-            seen.add(key)
+            seen.add(cls)
             yield cls
             bases = [self.find(name) for name in cls.index.base_names(cls)]
             todo += [base for base in reversed(bases) if isinstance(base, Class)]
+
+
+def _doors(function: Function) -> tuple[str, ...]:
+    """The names whose import gets a file at a function: its own or its class's, and the module's."""
+    outermost = function.qualname.partition(".")[0]
+    return outermost, _last(function.index.module.name)
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]

@@ -7,12 +7,16 @@ import re
 from loaderlint.linter.contracts import Contracts
 
 # An annotated stream, and a loop over (or a copy of) something that is named like one.
-_ANNOTATION = re.compile(rb"(?:Itera(?:ble|tor)|Generator)\[")
+_ANNOTATION = re.compile(rb"(?:Itera(?:ble|tor)|Generator)(?:\[| as )")
 _USE = re.compile(
     rb"\b(?:in|list|dict|tuple|sorted|set)[ (]\s*\w*(?:weights?|tensors)(?:_(?:in|iter|iterator|stream|generator))?\b"
 )
 # What removes registered parameters from a module, in a file that also registers some.
 _REMOVES = (b"delattr(", b"._parameters", b"._buffers")
+
+
+_IMPORTED = re.compile(rb"import[ \t]*(\([^)]*\)|(?:[^\n\\]|\\\n)*)")
+_NAME = re.compile(rb"[A-Za-z_]\w*|\*")
 
 
 class Sieve:
@@ -36,3 +40,9 @@ class Sieve:
         if b".register_" in data and any(mark in data for mark in _REMOVES):
             return True
         return any(mark in data for mark in self._marks)
+
+    @staticmethod
+    def imported(data: bytes) -> frozenset[str]:
+        """The names that a file's imports mention, "*" among them: near enough to tell whether to look closer."""
+        names = _NAME.findall(b" ".join(_IMPORTED.findall(data)))
+        return frozenset(name.decode() for name in names)

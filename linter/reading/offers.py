@@ -1,0 +1,49 @@
+"""What files offer to those that import them: functions that hand out streams, types of streams, base classes.
+
+Where one is met decides only what is looked at more closely, so last names are exact enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+
+# The door of everything: who imports all names of one module may get those of another.
+ANY = "*"
+
+
+class Offers:
+    """Names by their door: the imported name, class or module through which another file gets at them."""
+
+    def __init__(self) -> None:
+        self._by_door: dict[str, set[str]] = {}
+
+    def copy(self) -> Offers:
+        """Independent ones with the same names."""
+        other = Offers()
+        other._by_door = {door: set(names) for door, names in self._by_door.items()}
+        return other
+
+    def add(self, name: str, *doors: str) -> bool:
+        """Note that `name` is reached through each of `doors`; whether that is new."""
+        new = False
+        for door in (*doors, ANY):
+            names = self._by_door.setdefault(door, set())
+            new = new or name not in names
+            names.add(name)
+        return new
+
+    def through(self, doors: Iterable[str]) -> set[str]:
+        """All names behind these doors."""
+        return set[str]().union(*(self._by_door[door] for door in doors if door in self._by_door))
+
+    def offers(self, name: str) -> bool:
+        """Whether `name` is imported itself."""
+        return name in self._by_door.get(name, ())
+
+    def leads_from(self, doors: Set[str]) -> bool:
+        """Whether any of `doors` leads to something."""
+        return not doors.isdisjoint(self._by_door)
+
+    def used_in(self, data: bytes, doors: Set[str]) -> bool:
+        """Whether a file with these imports mentions a name that they lead to."""
+        return any(name.encode() in data for name in self.through(doors & self._by_door.keys()))
