@@ -24,12 +24,12 @@ else:
 # Tables that list names under an effect: `[functions] copy = ["torch.cat"]`.
 EFFECTS: dict[str, frozenset[str]] = {
     "tensor_attributes": frozenset({"view", "memory"}),
-    "tensor_methods": frozenset({"view", "conditional_copy", "copy", "metadata"}),
+    "tensor_methods": frozenset({"view", "conditional_copy", "copy", "metadata", "mutate"}),
     "tensor_results": frozenset({"several", "other"}),
     "functions": frozenset(
         {
-            "view", "conditional_copy", "copy", "metadata", "text", "capture", "shallow_copy", "await", "submit",
-            "submit_items", "put", "take", "reduce", "keep", "same", "consume", "tee",
+            "view", "conditional_copy", "copy", "metadata", "mutate", "text", "capture", "shallow_copy", "await",
+            "submit", "submit_items", "put", "take", "reduce", "keep", "same", "consume", "tee",
         }
     ),
     "methods": frozenset({"submit", "await", "read", "produce", "bundle", "keep", "own"}),

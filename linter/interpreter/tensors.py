@@ -54,6 +54,8 @@ class Libraries(Core, ABC):
         if effect == "metadata":
             return NOTHING
         self.read(state, receiver, node, context)
+        if effect == "mutate":
+            return receiver
         copies = self.contracts.copy_if_true.get(name)
         if effect == "copy" or (copies is not None and literal_argument(arguments, copies) is True):
             return NOTHING
@@ -156,6 +158,9 @@ class Libraries(Core, ABC):
             return frozenset(loans(given))
         if effect == "same":
             return given
+        if effect == "mutate":
+            self.read(state, given, node, context)
+            return frozenset(loans(arguments[0].value)) if arguments else NOTHING
         if effect == "conditional_copy":
             self.read(state, given, node, context)
             return made_conditional(given)

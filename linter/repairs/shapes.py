@@ -228,7 +228,7 @@ def _of_method(call: cst.Call, receiver: str) -> Shape:
         return PLAIN
     keyword = contracts.copy_if_true.get(name)
     copies = any(one.keyword is not None and one.keyword.value == keyword for one in call.args)
-    return receiver if effect in ("view", "conditional_copy") and not copies else OWNED
+    return receiver if effect in ("view", "conditional_copy", "mutate") and not copies else OWNED
 
 
 def _iterated(operation: str, given: list[Shape]) -> Shape:
