@@ -6,7 +6,13 @@ a loader that keeps the result would be silent; what is known for a copy must be
 
 from __future__ import annotations
 
+import heapq
+import itertools
+import pkgutil
+import sys
+from importlib import resources
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -16,6 +22,11 @@ import torch
 from memory_trials import Fact, Trials, public, try_arrays, try_tensors
 
 from loaderlint.linter.contracts import load_contracts
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 CONTRACTS = load_contracts()
 SHARING = {"view", "conditional_copy", "mutate"}
@@ -112,6 +123,52 @@ def test_the_contracts_name_what_there_is() -> None:
             found = getattr(found, part)  # Raises for what there is not.
 
 
+STDLIB = tomllib.loads((resources.files("loaderlint.rules.contracts") / "stdlib.toml").read_text("utf-8"))
+LATER = {"itertools.batched"}  # Python 3.12
+
+
+def stdlib_names() -> set[str]:
+    """Everything of the standard library that the contracts name by its module."""
+    named = [name for table in ("functions", "classes") for names in STDLIB[table].values() for name in names]
+    return {*named, *STDLIB["lazy"], *STDLIB["eager"], *STDLIB["modules"]["read"]}
+
+
+def test_the_names_of_the_standard_library_are_right() -> None:
+    missing = {name for name in stdlib_names() if not _resolves(name)}
+    assert missing <= LATER
+
+
+def _resolves(name: str) -> bool:
+    """Whether it can be imported; a method of what a factory function makes counts by the class behind it."""
+    factories = {"multiprocessing.Pool": "multiprocessing.pool.Pool"}
+    factories |= {
+        f"multiprocessing.{kind}": f"multiprocessing.queues.{kind}"
+        for kind in ("Queue", "JoinableQueue", "SimpleQueue")
+    }
+    owner, _, method = name.rpartition(".")
+    try:
+        return (
+            pkgutil.resolve_name(f"{factories[owner]}.{method}" if owner in factories else name) is not None
+        )
+    except (AttributeError, ImportError):
+        return False
+
+
+# Everything here is lazy, collects, or has no items of what it is given.
+@pytest.mark.parametrize("module", [itertools, heapq])
+def test_what_iterates_is_known(module: ModuleType) -> None:
+    known = {*CONTRACTS.lazy, *CONTRACTS.eager, *CONTRACTS.functions}
+    names = {
+        f"{module.__name__}.{name}"
+        for name in dir(module)
+        if callable(getattr(module, name)) and name[0] != "_"
+    }
+    assert (
+        names - known
+        == {"itertools.count", "itertools.repeat"} & names | {"heapq.nlargest", "heapq.nsmallest"} & names
+    )
+
+
 def test_attributes_that_share_memory_are_views() -> None:
     tensor, array = torch.complex(torch.ones(2, 2), torch.ones(2, 2)), np.ones((2, 2), complex)[:]
     shared = {
@@ -145,4 +202,8 @@ def test_safetensors_hands_over(tmp_path: Path) -> None:
     loaded["a"].mul_(7)
     assert loaded["b"].eq(0).all()
     owned = {call for call, one in CONTRACTS.producer_by_call.items() if not one.may_lend}
-    assert {"safetensors.safe_open.get_tensor", "safetensors.safe_open.get_slice", "safetensors.torch.load"} <= owned
+    assert {
+        "safetensors.safe_open.get_tensor",
+        "safetensors.safe_open.get_slice",
+        "safetensors.torch.load",
+    } <= owned
