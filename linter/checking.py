@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Set
+from collections.abc import Collection, Set
 
 from loaderlint.linter.findings import Finding, NoFix
 from loaderlint.linter.interpreter.analysis import Interpreter
@@ -26,10 +26,11 @@ INTERNAL_ERROR = "LDR900"
 class Checker:
     """Takes files in one by one, and judges them at the end: a defect may show only in a caller's file."""
 
-    def __init__(self, settings: Settings, covered: Set[str] = frozenset()) -> None:
-        """`covered` are the real paths of the files that are looked at, whether or not they are added."""
+    def __init__(self, settings: Settings, files: Collection[str] = ()) -> None:
+        """`files` are all that are looked at, whether or not they are added."""
         self._settings = settings
-        self._project = Project(settings.contracts, covered)
+        self._files = files
+        self._project = Project(settings.contracts, files)
         self._events: dict[object, Event] = {}
         self._observed: list[Observation] = []
         self._entries: dict[object, set[Function]] = defaultdict(set)
@@ -113,9 +114,11 @@ class Checker:
     def _lent(self) -> list[Event]:
         """The events without those of functions that nobody gives a stream, whatever their annotations say."""
         entries = {function for functions in self._entries.values() for function in functions}
-        doubtful = self._project.unique(function for function in entries if function.streams)
-        callers = Callers(doubtful, self._settings.contracts.named("methods", "own"))
-        owned = {function for function in doubtful if callers.give_no_stream(function)}
+        unsure = set(self._project.unique(function for function in entries if function.streams))
+        # Only where an event has no surer witness does it matter who calls the function: that is rare.
+        asked = {one for functions in self._entries.values() if functions <= unsure for one in functions}
+        callers = Callers(asked, self._settings.contracts.named("methods", "own"), self._files)
+        owned = {function for function in asked if callers.give_no_stream(function)}
         return [event for place, event in self._events.items() if not self._entries[place] <= owned]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -112,8 +111,7 @@ def _new_checker(settings: Settings, found: Discovery | None = None) -> Checker:
     # LibCST takes a third of a second to import; a run over files that the sieve rejects does without it.
     from loaderlint.linter.checking import Checker
 
-    covered = frozenset(map(os.path.realpath, found.files)) if found is not None else frozenset()
-    return Checker(settings, covered)
+    return Checker(settings, found.files if found is not None else ())
 
 
 def _add(checker: Checker, source: SourceFile) -> None:

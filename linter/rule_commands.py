@@ -6,7 +6,6 @@ import json
 
 import click
 from loaderlint.linter.selection import near
-from loaderlint.rules.codes import rule_codes
 
 
 @click.command(short_help="Print the pages of rules.")

@@ -151,6 +151,12 @@ def _without_guards(value: Value) -> Value:
     return frozenset(atom for atom in value if not isinstance(atom, Guard))
 
 
+# By exact type: LibCST's classes are abstract base classes, for which isinstance is slow.
+_WRITES = {
+    cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor, cst.AsName,
+}  # fmt: skip
+
+
 @cache
 def _constant_parameters(function: cst.CSTNode) -> frozenset[str]:
     """The parameters that the function sets nowhere."""
@@ -158,17 +164,8 @@ def _constant_parameters(function: cst.CSTNode) -> frozenset[str]:
         return frozenset()
     params = function.params
     names = {item.name.value for item in (*params.posonly_params, *params.params, *params.kwonly_params)}
-    targets = (
-        cst.AssignTarget,
-        cst.AnnAssign,
-        cst.AugAssign,
-        cst.NamedExpr,
-        cst.For,
-        cst.CompFor,
-        cst.AsName,
-    )
     for node in walk(function.body):
-        if isinstance(node, targets):
+        if type(node) in _WRITES:
             written = node.name if isinstance(node, cst.AsName) else node.target
             names -= {inner.value for inner in walk(written) if isinstance(inner, cst.Name)}
     return frozenset(names)

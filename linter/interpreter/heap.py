@@ -8,7 +8,6 @@ from enum import Enum, auto
 
 from loaderlint.linter.interpreter.values import NOTHING, Loc, Value
 
-
 # What the slots of keys that a variable holds begin with, and the slot of a list's last item.
 VARIABLE_SLOT = "="
 LAST_SLOT = "=last"

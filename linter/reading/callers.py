@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from loaderlint.linter.reading.discover import discover
 from loaderlint.linter.reading.index import Function
-from loaderlint.linter.reading.source import SourceError, read_source
+from loaderlint.linter.reading.source import SourceError, read_bytes, source_from_bytes
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant)
 _COLLECTIONS = {"list", "tuple", "dict", "sorted", "set"}
@@ -33,7 +32,7 @@ class _Use:
 
 @dataclass
 class Callers:
-    """The calls of the functions that are asked for, in the packages that these are part of.
+    """The calls of the functions that are asked for, in `files`, or else in the packages that these are part of.
 
     `functions` share no names. `owned_by` are names of methods whose results are no streams. Files are read when the
     first question comes, and only those that mention one of the names are parsed.
@@ -41,6 +40,7 @@ class Callers:
 
     functions: Collection[Function]
     owned_by: frozenset[str]
+    files: Collection[str] = ()
     _uses: dict[str, list[_Use]] = field(default_factory=dict)
     _definitions: dict[str, list[ast.AST]] = field(default_factory=dict)
 
@@ -55,21 +55,20 @@ class Callers:
     @cached_property
     def _found(self) -> dict[str, list[_Use]]:
         names = {function.node.name for function in self.functions}
-        mention = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in sorted(names)).encode())
         folders = {_package_folder(function) for function in self.functions}
-        for file in discover(sorted(folders)).files:
-            self._read(file, names, mention)
+        for file in self.files or discover(sorted(folders)).files:
+            self._read(file, names)
         return self._uses
 
-    def _read(self, file: str, names: set[str], mention: re.Pattern[bytes]) -> None:
+    def _read(self, file: str, names: set[str]) -> None:
         if _is_test(file):
             return
         try:
-            with open(file, "rb") as opened:
-                if not mention.search(opened.read()):
-                    return
-            tree = read_source(file).tree()
-        except (SourceError, OSError):
+            data = read_bytes(file)
+            if not any(name.encode() in data for name in names):
+                return
+            tree = source_from_bytes(file, data).tree()
+        except SourceError:
             return
         for node, scopes in _with_scopes(tree):
             if isinstance(node, _SCOPES[:2]) and node.name in names:

@@ -64,6 +64,7 @@ def _module_file(base: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=None)
 def locate(qualified: str, roots: tuple[str, ...]) -> tuple[str, str] | None:
     """(file, rest) for a qualified name: the longest part of it that is a module below one of the roots."""
     parts = qualified.split(".")

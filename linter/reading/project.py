@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Set
+from functools import cached_property
 
 from loaderlint.linter.contracts import Contracts
 from loaderlint.linter.reading.candidates import stream_makers
@@ -24,10 +25,10 @@ _MAX_HOPS = 8
 class Project:
     """Looks definitions up by qualified name. Files are read and indexed at the first question, once."""
 
-    def __init__(self, contracts: Contracts, covered: Set[str] = frozenset()) -> None:
+    def __init__(self, contracts: Contracts, files: Collection[str] = ()) -> None:
         self._contracts = contracts
-        # The real paths of the files that are looked at anyway.
-        self._covered = covered
+        # Those that are looked at anyway.
+        self._files = files
         self._sieve = Sieve(contracts)
         self._indices: dict[str, FileIndex | None] = {}
         self._roots: dict[str, None] = {}
@@ -80,6 +81,8 @@ class Project:
 
     def _refresh(self) -> None:
         """Look for makers in the files that were read since: one may hand on what another one makes."""
+        if self._looked_at == len(self._indices):
+            return
         unread = list(filter(None, list(self._indices.values())[self._looked_at :]))
         self._looked_at = len(self._indices)
         new = bool(unread)
@@ -115,7 +118,7 @@ class Project:
         """Read the file behind an imported name, and behind the package that only hands the name on."""
         for _ in range(_MAX_HOPS):
             place = locate(target, tuple(self._roots))
-            if place is None or os.path.realpath(place[0]) in self._covered:
+            if place is None or os.path.abspath(place[0]) in self._covered:
                 return
             file, inside = place
             is_package = os.path.basename(file) == "__init__.py"
@@ -123,6 +126,10 @@ class Project:
             if index is None or not inside or not is_package:
                 return
             target = index.imports.get(inside.partition(".")[0], "")
+
+    @cached_property
+    def _covered(self) -> frozenset[str]:
+        return frozenset(map(os.path.abspath, self._files))
 
     def _may_make(self, file: str) -> bool:
         try:

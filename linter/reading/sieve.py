@@ -25,10 +25,10 @@ class Sieve:
     def __init__(self, contracts: Contracts) -> None:
         calls = {call.rpartition(".")[2] for call in contracts.lending_calls}
         calls |= contracts.named("methods", "produce")
-        marks = {f"{name}{use}" for name in calls for use in ("(", " as ")}
-        marks |= {f".{name} = " for name in contracts.loader_attributes}
-        marks |= contracts.loader_tensors | contracts.loader_results
-        self._marks = tuple(mark.encode() for mark in sorted(marks))
+        uses = {name: (f"{name}(", f"{name} as ") for name in calls}
+        uses |= {name: (f".{name} = ",) for name in contracts.loader_attributes}
+        uses |= {name: (name,) for name in contracts.loader_tensors | contracts.loader_results}
+        self._uses = [(name.encode(), [use.encode() for use in uses[name]]) for name in sorted(uses)]
 
     def may_handle_weights(self, data: bytes) -> bool:
         """Whether the file could hold a function that handles a weight stream; if not, nothing else looks at it."""
@@ -39,7 +39,10 @@ class Sieve:
             return True
         if b".register_" in data and any(mark in data for mark in _REMOVES):
             return True
-        return any(mark in data for mark in self._marks)
+        for name, uses in self._uses:
+            if name in data and any(use in data for use in uses):
+                return True
+        return False
 
     @staticmethod
     def imported(data: bytes) -> frozenset[str]:

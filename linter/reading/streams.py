@@ -41,6 +41,8 @@ def stream_parameters(function: ast.FunctionDef, aliases: Mapping[str, ast.expr]
 
 
 def _annotated(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> Element | None:
+    if not _may_have_items(annotation, aliases):
+        return None
     annotation = _resolved(annotation, aliases)
     elements = set()
     for node in ast.walk(annotation) if annotation is not None else ():
@@ -49,6 +51,15 @@ def _annotated(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> 
             elements.add(_element(_resolved(item, aliases)))
     # What may as well iterate over something else, like an optimizer's parameters, is not made for weight streams.
     return elements.pop() if len(elements) == 1 else None
+
+
+def _may_have_items(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> bool:
+    """A first look: most annotations are plain names, and say nothing about items."""
+    if isinstance(annotation, ast.Name):
+        return annotation.id in aliases
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return "[" in annotation.value or annotation.value.strip() in aliases
+    return annotation is not None and not isinstance(annotation, ast.Attribute)
 
 
 def _resolved(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> ast.expr | None:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from loaderlint.linter.interpreter.events import Fact, Note, Observation
+from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reloading.answers import unanswered
 from loaderlint.linter.reloading.asking import ignored, recorded
 from loaderlint.linter.reloading.nodes import parameters
 from loaderlint.linter.reloading.places import site
 from loaderlint.linter.reloading.restoring import restored_over
 from loaderlint.linter.reloading.states import Asks
-from loaderlint.linter.reading.index import FileIndex, Function
 
 _REGISTERS = ("register_parameter(", "register_buffer(")
 _REMOVES = ("delattr(", "._parameters", "._buffers")
