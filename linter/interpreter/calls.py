@@ -133,7 +133,7 @@ class Calls(Core, ABC):
         lent = any(state.holds_loans(item.value) for item in arguments)
         own = found is not None and found.index is context.index
         if isinstance(found, Function):
-            if not (own or lent or found in self.project.makers):
+            if not (own or lent or found.makes_functions or found in self.project.makers):
                 return None
             given = [Argument(NOTHING, node), *arguments] if found.is_for_class else arguments  # type: ignore[arg-type]
             return self.call(self.project_function(found, state), given, node, state, context)

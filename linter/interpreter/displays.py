@@ -13,6 +13,7 @@ from loaderlint.linter.interpreter.frames import Assignment, Context
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import NOTHING, Value, tuple_of
+from loaderlint.linter.reading.nodes import literal_text
 
 
 class Displays(Core, ABC):
@@ -49,6 +50,9 @@ class Displays(Core, ABC):
                 self.extend(loc, value, state, context, node, node, element.value)
             else:
                 key = self.evaluate(element.key, state, context)
+                if literal_text(element.key) in self.contracts.loader_attributes:
+                    # Attributes to be set on a parameter, by whoever gets the dict.
+                    self.run_as_loader(value, element.key, state, context)
                 kept = self.kept_at(node, context, Holder.DICT, node, element.value)
                 self.put(loc, value, state, kept, key)
         return made

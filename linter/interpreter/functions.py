@@ -23,6 +23,7 @@ from loaderlint.linter.interpreter.values import (
     Loan,
     Loc,
     Method,
+    Named,
     Ref,
     Tuple,
     Value,
@@ -38,7 +39,9 @@ class Functions(Core, ABC):
 
     def run_as_loader(self, loader: Value, node: cst.CSTNode, state: State, context: Context) -> None:
         """A parameter gets `loader`: from here on it is called with one tensor after the other, each lent to it."""
-        functions = frozenset(atom for atom in loader if self._is_callable(atom, state))
+        imported = [self.project.find(atom.name) for atom in loader if isinstance(atom, Named)]
+        named = [self.project_function(found, state) for found in imported if isinstance(found, Function)]
+        functions = frozenset(atom for atom in loader if self._is_callable(atom, state)).union(*named)
         stream, site = Loc(self.number(("lent to", node))), Site(context.unit, node)
         lent = Argument(frozenset({Loan(stream, site)}), node)  # type: ignore[arg-type]
 
@@ -53,9 +56,10 @@ class Functions(Core, ABC):
         if isinstance(atom, Ref):
             return atom.loc in state.heap and state.heap[atom.loc].kind is Kind.FUNCTION
         owners = state.objects(atom.receiver) if isinstance(atom, Method) else []
-        return any(
-            isinstance(obj.code, Class) and self.project.method(obj.code, atom.name) for _, obj in owners
-        )
+        classes = [obj.code for _, obj in owners if isinstance(obj.code, Class)]
+        methods = [self.project.method(cls, atom.name) for cls in classes]
+        # One that has a weight loader's parameters is analysed on its own.
+        return any(method is not None and not method.lent for method in methods)
 
     def function_value(self, node: cst.CSTNode, state: State, context: Context) -> Value:
         """A nested function or lambda; its default values are evaluated now."""

@@ -28,7 +28,7 @@ from loaderlint.linter.interpreter.values import (
     tuple_of,
 )
 from loaderlint.linter.producers import Producer
-from loaderlint.linter.reading.nodes import walk
+from loaderlint.linter.reading.nodes import literal_text, walk
 from loaderlint.linter.reading.streams import PAIR
 
 
@@ -106,6 +106,8 @@ class Libraries(Core, ABC):
         """`setattr(thing, name, value)`, where the name may be any."""
         holder, value = arguments[0], arguments[2]
         kept = self.kept_at(node, context, Holder.OBJECT, holder.node, value.node)
+        if literal_text(arguments[1].node) in self.contracts.loader_attributes:
+            self.run_as_loader(value.value, node, state, context)
         lent = state.holds_loans(value.value)
         named = self.place(holder.node, state, context) if lent else holder.value
         for loc, obj in state.objects(named):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reading.offers import ANY, Offers
+
+# A dict that only hands on what it was given under the same name installs nothing of its own.
+_INSTALLED = r"""\.{name} = |["']{name}["']: (?!{name}\s*[,}}])|\bsetattr\([^,]+, *["']{name}["']"""
 
 
 def candidates(index: FileIndex, makers: Offers) -> Iterator[Function]:
@@ -92,7 +96,10 @@ def _around_loaders(index: FileIndex) -> set[Function]:
 
 
 def _installs_loader(function: Function) -> bool:
-    """Whether the function gives a parameter a weight loader of its own."""
+    """Whether the function gives a parameter a weight loader: as an attribute, in a dict of them, by `setattr`."""
     attributes = function.index.contracts.loader_attributes
-    lines = function.index.lines_of(function)
-    return any(f".{attribute} = " in line for attribute in attributes for line in lines)
+    if not any(name in function.index.text for name in attributes):
+        return False
+    text = "".join(function.index.lines_of(function))
+    present = [name for name in attributes if name in text]
+    return any(re.search(_INSTALLED.format(name=re.escape(name)), text) for name in present)

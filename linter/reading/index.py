@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loaderlint.linter.contracts import Contracts
-from loaderlint.linter.reading.blocks import statements
+from loaderlint.linter.reading.blocks import all_statements, statements
 from loaderlint.linter.reading.makers import Maker, attributes_of, maker
 from loaderlint.linter.reading.modules import Module, module_of
 from loaderlint.linter.reading.slices import FunctionSlice
@@ -82,6 +82,16 @@ class Function:
             if not isinstance(node, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)):
                 todo += ast.iter_child_nodes(node)
         return False
+
+    @property
+    def makes_functions(self) -> bool:
+        """Whether it returns a function that is made in it: a lambda, or one that is defined there."""
+        inner = {node.name for node in all_statements(self.node) if isinstance(node, _FUNCTIONS)}
+        results = (node.value for node in all_statements(self.node) if isinstance(node, ast.Return))
+        return any(
+            isinstance(result, ast.Lambda) or (isinstance(result, ast.Name) and result.id in inner)
+            for result in results
+        )
 
     @property
     def calls_hooks(self) -> bool:

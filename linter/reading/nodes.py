@@ -58,3 +58,9 @@ def walk(*roots: cst.CSTNode, skip: tuple[type[cst.CSTNode], ...] = ()) -> Itera
         yield node
         if not isinstance(node, skip):
             todo.extend(children(node))
+
+
+def literal_text(node: cst.CSTNode) -> str:
+    """The text of a plain string literal, "" for anything else."""
+    value = node.evaluated_value if isinstance(node, cst.SimpleString) else ""
+    return value if isinstance(value, str) else ""

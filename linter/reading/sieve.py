@@ -26,7 +26,7 @@ class Sieve:
         calls = {call.rpartition(".")[2] for call in contracts.lending_calls}
         calls |= contracts.named("methods", "produce")
         uses = {name: (f"{name}(", f"{name} as ") for name in calls}
-        uses |= {name: (f".{name} = ",) for name in contracts.loader_attributes}
+        uses |= {name: (f".{name} = ", f'"{name}": ') for name in contracts.loader_attributes}
         uses |= {name: (name,) for name in contracts.loader_tensors | contracts.loader_results}
         self._uses = [(name.encode(), [use.encode() for use in uses[name]]) for name in sorted(uses)]
 
