@@ -29,10 +29,12 @@ EFFECTS: dict[str, frozenset[str]] = {
     "functions": frozenset(
         {
             "view", "conditional_copy", "copy", "metadata", "mutate", "text", "capture", "shallow_copy", "await",
-            "submit", "submit_items", "put", "take", "reduce", "keep", "same", "consume", "tee",
+            "submit", "spawn", "submit_items", "put", "take", "reduce", "keep", "same", "consume", "tee",
         }
     ),
-    "methods": frozenset({"submit", "await", "read", "produce", "bundle", "keep", "own"}),
+    "methods": frozenset(
+        {"submit", "spawn", "submit_items", "await", "read", "produce", "bundle", "keep", "own"}
+    ),
     "modules": frozenset({"read"}),
     "classes": frozenset({"executor", "list", "set", "dict", "weak", "callbacks"}),
 }  # fmt: skip

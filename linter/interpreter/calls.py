@@ -248,6 +248,10 @@ class Calls(Core, ABC):
         lent = any(state.holds_loans(item.value) for item in arguments)
         if effect == "submit" and lent:
             return self.submit(arguments, node, state, context)
+        if effect == "spawn":
+            return self.spawn(arguments, node, state, context)
+        if effect == "submit_items" and len(arguments) > 1 and self.is_stream(state, arguments[1].value):
+            return self.submit_items(arguments, node, state, context)
         if effect == "keep" and lent:
             return self.keep_for_good(arguments, node, state, context)
         if effect == "bundle":
