@@ -126,6 +126,7 @@ class Assignments(Core, ABC):
     def _assign_attribute(
         self, target: cst.Attribute, value: Value, state: State, context: Context, site: Assignment
     ) -> None:
+        state.forget(context.frame, target.attr.value)
         base = self.evaluate(target.value, state, context)
         if not state.refs(base) and state.holds_loans(value):
             base = self.place(target.value, state, context)

@@ -8,6 +8,7 @@ from functools import cache
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
+from loaderlint.linter.interpreter.correlation import asked
 from loaderlint.linter.interpreter.events import Site
 from loaderlint.linter.interpreter.frames import Context
 from loaderlint.linter.interpreter.state import State
@@ -82,7 +83,10 @@ class Conditions(Core, ABC):
         return value
 
     def outcome(self, test: cst.BaseExpression, state: State, context: Context) -> bool | None:
-        """The outcome of asking a parameter that this call gave a literal truth value; None for other conditions."""
+        """The outcome of what was asked before, or of a parameter that is a literal here; None for other conditions."""
+        known = self._answered(test, state, context) if state.facts else None
+        if known is not None:
+            return known
         name = test.expression if isinstance(test, cst.UnaryOperation) else test
         if not isinstance(name, cst.Name) or name.value not in _constant_parameters(context.function):
             return None
@@ -92,6 +96,16 @@ class Conditions(Core, ABC):
         if not isinstance(atom, Flag):
             return None
         return atom.value if name is test else not atom.value
+
+    def _answered(self, test: cst.BaseExpression, state: State, context: Context) -> bool | None:
+        """The outcome of a condition on this path, if it has been asked on it."""
+        if isinstance(test, cst.BooleanOperation):
+            sides = [self._answered(side, state, context) for side in (test.left, test.right)]
+            decisive = not isinstance(test.operator, cst.And)
+            return decisive if decisive in sides else None if None in sides else not decisive
+        question = asked(test)
+        fact = None if question is None else state.facts.get((context.frame, question.text))
+        return None if fact is None else fact[0] is question.positive
 
     def looks_at_loans(self, test: cst.BaseExpression, state: State, context: Context) -> bool:
         """Whether a condition asks a borrowed tensor whose memory it is."""

@@ -8,6 +8,7 @@ from functools import cache
 
 import libcst as cst
 from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.correlation import Asked
 from loaderlint.linter.interpreter.frames import Argument, Assignment, Consumer, Context, OnItem
 from loaderlint.linter.interpreter.heap import STREAM_KINDS, VARIABLE_SLOT, Kind, Obj
 from loaderlint.linter.interpreter.leases import Leases, iterated
@@ -44,6 +45,7 @@ class Core(Leases, ABC):
         self._texts: dict[cst.CSTNode, str] = {}
         self._verdicts: dict[cst.CSTNode, Value] = {}
         self._calls = 0
+        self._asked_again: dict[cst.CSTNode, dict[int, tuple[Asked, ...]]] = {}
         # The slots that are named after variables, by frame.
         self._variable_slots: dict[int, set[str]] = {}
 
@@ -324,12 +326,14 @@ class Core(Leases, ABC):
 
     def rebound(self, frame: int, name: str, state: State) -> None:
         """A variable gets another value: the slots named after it are other ones from here."""
+        state.forget(frame, name)
         slot = f"{VARIABLE_SLOT}{frame}:{name}"
         if slot in self._variable_slots.get(frame, ()):
             state.settle({slot})
 
     def begun(self, frame: int, state: State) -> None:
         """A frame is used for another call: none of its variables is what it was."""
+        state.forget(frame)
         if frame in self._variable_slots:
             state.settle(self._variable_slots[frame])
 

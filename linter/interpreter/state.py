@@ -24,15 +24,16 @@ class State:
     """Mutable: statements change it in place, branches work on copies and are joined.
 
     A `dead` state is unreachable: nothing changes it, and joining it adds nothing. `pending` are the futures whose
-    work may still be running.
+    work may still be running, `facts` the outcomes of conditions: the frame and text of one, and its names.
     """
 
-    __slots__ = ("frames", "heap", "pending", "dead")
+    __slots__ = ("frames", "heap", "pending", "facts", "dead")
 
     def __init__(self) -> None:
         self.frames: dict[int, dict[str, Value]] = {}
         self.heap: dict[Loc, Obj] = {}
         self.pending: frozenset[Loc] = frozenset()
+        self.facts: dict[tuple[int, str], tuple[bool, frozenset[str]]] = {}
         self.dead = False
 
     def copy(self) -> State:
@@ -46,6 +47,7 @@ class State:
         self.frames = {frame: dict(names) for frame, names in other.frames.items()}
         self.heap = dict(other.heap)
         self.pending = other.pending
+        self.facts = dict(other.facts)
         self.dead = other.dead
 
     def join(self, other: State) -> None:
@@ -62,6 +64,17 @@ class State:
             for name, value in names.items():
                 mine[name] = mine.get(name, NOTHING) | value
         self.pending |= other.pending
+        if self.facts:
+            self.facts = {key: fact for key, fact in self.facts.items() if other.facts.get(key) == fact}
+
+    def forget(self, frame: int, name: str | None = None) -> None:
+        """A variable or attribute is set (no name: all are): what was known of conditions on it counts no more."""
+        if self.facts:
+            self.facts = {
+                key: fact
+                for key, fact in self.facts.items()
+                if key[0] != frame or not (name is None or name in fact[1])
+            }
 
     def _join_heap(self, other: State) -> None:
         """Join the objects. One that is garbage on one side counts as it is on the other.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
+from loaderlint.linter.interpreter.correlation import Asked, asked_again, names_of
 from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS
@@ -15,6 +16,7 @@ from loaderlint.linter.interpreter.values import (
     NOTHING,
     Named,
     Value,
+    loans,
     if_kept_by_none,
     rewrite,
 )
@@ -23,13 +25,27 @@ from loaderlint.linter.interpreter.values import (
 _RETURNED = "%returned"
 
 
+# So many conditions at once are followed apart: each one doubles the work.
+_MAX_FACTS = 2
+
+
 class Statements(Core, ABC):
     """Runs statements on a state, in place."""
 
     def execute(self, body: Sequence[cst.CSTNode], state: State, context: Context) -> None:
         """Run `body` until its end or until no path goes on."""
-        for statement in body:
+        self._execute_from(0, body, state, context)
+
+    def _execute_from(
+        self, start: int, body: Sequence[cst.CSTNode], state: State, context: Context
+    ) -> None:
+        for place in range(start, len(body)):
+            statement = body[place]
             if state.dead:
+                return
+            question = self._question(place, body, state, context)
+            if question is not None:
+                self._execute_apart(question, place, body, state, context)
                 return
             if context.failing is not None:
                 context.failing.join(state)
@@ -38,6 +54,31 @@ class Statements(Core, ABC):
             run = getattr(self, f"_run_{type(statement).__name__}", None)
             if run is not None:
                 run(statement, state, context)
+
+    def _question(
+        self, place: int, body: Sequence[cst.CSTNode], state: State, context: Context
+    ) -> Asked | None:
+        """The condition whose outcomes are followed apart from here on, because lent tensors depend on it twice."""
+        if body[0] not in self._asked_again:
+            self._asked_again[body[0]] = asked_again(body)
+        frame = state.frames[context.frame]
+        open_ = sum(1 for key in state.facts if key[0] == context.frame)
+        for question in self._asked_again[body[0]].get(place, ()) if open_ < _MAX_FACTS else ():
+            lent = any(any(loans(frame.get(name, NOTHING))) for name in names_of(body[place]))
+            if lent and (context.frame, question.text) not in state.facts:
+                return question
+        return None
+
+    def _execute_apart(
+        self, question: Asked, place: int, body: Sequence[cst.CSTNode], state: State, context: Context
+    ) -> None:
+        """Run the rest of a block twice, once for each outcome of a condition."""
+        key, other = (context.frame, question.text), state.copy()
+        for path, outcome in ((state, True), (other, False)):
+            path.facts[key] = (outcome, question.names)
+            self._execute_from(place, body, path, context)
+            path.facts.pop(key, None)
+        state.join(other)
 
     def _run_SimpleStatementLine(self, node: cst.SimpleStatementLine, state: State, context: Context) -> None:
         self.execute(node.body, state, context)

@@ -1,0 +1,116 @@
+"""Conditions that a function asks twice: between the two, both outcomes are followed apart.
+
+`if late: weight = weight.clone()` and, further down, `if late: kept.append(weight)` keep owned memory only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import libcst as cst
+from loaderlint.linter.reading.nodes import walk
+
+_NEGATED = {cst.IsNot: cst.Is, cst.NotIn: cst.In, cst.NotEqual: cst.Equal}
+_PLAIN = (
+    cst.Name, cst.Attribute, cst.SimpleString, cst.Integer, cst.Comparison, cst.ComparisonTarget, cst.Tuple,
+    cst.Element, cst.BaseCompOp,
+)  # fmt: skip
+
+
+class Asked(NamedTuple):
+    """A condition that gives the same answer until one of its variables or attributes is set.
+
+    `positive` says whether it is asked as it is written in `text`, or the other way round.
+    """
+
+    text: str
+    positive: bool
+    names: frozenset[str]
+
+
+@cache
+def asked(test: cst.BaseExpression) -> Asked | None:
+    """The condition that `test` asks, if it is a plain one."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        inner = asked(test.expression)
+        return None if inner is None else inner._replace(positive=not inner.positive)
+    if not all(_is_plain(node) for node in walk(test)):
+        return None
+    positive = True
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        target = test.comparisons[0]
+        straight = _NEGATED.get(type(target.operator))
+        if straight is not None:
+            positive = False
+            test = test.with_changes(comparisons=[target.with_changes(operator=straight())])
+    names = {node.value for node in walk(test) if isinstance(node, cst.Name)}
+    return Asked(cst.Module([]).code_for_node(test), positive, frozenset(names))
+
+
+def _is_plain(node: cst.CSTNode) -> bool:
+    """Names, literals, comparisons, and what a text is asked: `name.endswith("scale")`."""
+    if isinstance(node, cst.Call):
+        on_name = isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Name)
+        return on_name and all(isinstance(item.value, (cst.SimpleString, cst.Tuple)) for item in node.args)
+    return isinstance(node, (*_PLAIN, cst.Arg))
+
+
+def conditions(test: cst.BaseExpression) -> Iterator[Asked]:
+    """The plain conditions that a test is made of."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        yield from conditions(test.expression)
+    elif isinstance(test, cst.BooleanOperation):
+        yield from conditions(test.left)
+        yield from conditions(test.right)
+    elif (found := asked(test)) is not None:
+        yield found
+
+
+def asked_again(body: Sequence[cst.CSTNode]) -> dict[int, tuple[Asked, ...]]:
+    """For the statements of a block: the conditions by which they set variables, and that a later one asks again."""
+    first = {place: found for place, node in enumerate(body) if (found := tuple(_decides(node)))}
+    again: dict[int, tuple[Asked, ...]] = {}
+    for place, found in first.items():
+        written = _written(body[place])
+        later = [node for node in body[place + 1 :] if written & names_of(node)]
+        texts = {one.text for node in later for test in _tests(node) for one in conditions(test)}
+        wanted = tuple(one for one in dict.fromkeys(found) if one.text in texts)
+        if wanted:
+            again[place] = wanted
+    return again
+
+
+def _decides(statement: cst.CSTNode) -> Iterator[Asked]:
+    """The conditions of an `if` statement, or of the `a if c else b` that is assigned."""
+    branch = statement
+    while isinstance(branch, cst.If):
+        yield from conditions(branch.test)
+        branch = branch.orelse
+    for part in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
+        if isinstance(part, (cst.Assign, cst.AnnAssign)) and isinstance(part.value, cst.IfExp):
+            yield from conditions(part.value.test)
+
+
+@cache
+def _tests(statement: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
+    return tuple(node.test for node in walk(statement) if isinstance(node, (cst.If, cst.IfExp)))
+
+
+@cache
+def names_of(statement: cst.CSTNode) -> frozenset[str]:
+    """All plain names in a statement."""
+    return frozenset(node.value for node in walk(statement) if isinstance(node, cst.Name))
+
+
+def _written(statement: cst.CSTNode) -> frozenset[str]:
+    """The variables that a statement sets."""
+    targets = []
+    for node in walk(statement):
+        if isinstance(node, cst.Assign):
+            targets += [target.target for target in node.targets]
+        elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For)):
+            targets.append(node.target)
+    plain = (node for target in targets for node in walk(target) if isinstance(node, cst.Name))
+    return frozenset(node.value for node in plain)
