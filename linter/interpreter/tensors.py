@@ -10,26 +10,23 @@ from loaderlint.linter.interpreter.containers import FACTORY, receiver_node
 from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.frames import Argument, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
+from loaderlint.linter.interpreter.lending import Lending, flags_of, literal_argument
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
     Instance,
     Loan,
-    Loc,
     Value,
-    fresh_item,
     loans,
     made_conditional,
     tuple_of,
 )
 from loaderlint.linter.interpreter.workers import Workers
-from loaderlint.linter.producers import Producer
 from loaderlint.linter.reading.nodes import literal_text
-from loaderlint.linter.reading.streams import PAIR
 
 
-class Libraries(Workers, ABC):
+class Libraries(Lending, Workers, ABC):
     """Applies contracts: tensor methods, functions by qualified name, iteration, submission, producers."""
 
     def tensor_method(
@@ -71,7 +68,7 @@ class Libraries(Workers, ABC):
             return self._attributes(arguments, state, context)
         producer = contracts.producer_by_call.get(name)
         if producer is not None:
-            return self._produce(producer, arguments, node, state, context)
+            return self.produce(producer, arguments, node, state, context)
         if name in contracts.lazy:
             return self._lazy(contracts.lazy[name], arguments, node, state, context)
         if name in contracts.eager and arguments and not arguments[0].keyword:
@@ -81,7 +78,7 @@ class Libraries(Workers, ABC):
         if name in contracts.functions:
             return self._function(contracts.functions[name], name, arguments, node, state, context)
         if name in contracts.owners:
-            flags = tuple(sorted(_flags(arguments).items()))
+            flags = tuple(sorted(flags_of(arguments).items()))
             return frozenset({Instance(name, self.loc(node, context, "instance"), flags)})
         return None
 
@@ -131,14 +128,14 @@ class Libraries(Workers, ABC):
         context: Context,
     ) -> Value | None:
         """Call a method of a library's object; flags that it or its constructor is given stay with it."""
-        flags = {**dict(instance.arguments), **_flags(arguments)}
+        flags = {**dict(instance.arguments), **flags_of(arguments)}
         marked = instance
         if flags != dict(instance.arguments):
             marked = instance._replace(arguments=tuple(sorted(flags.items())))
             state.rewrite(lambda atom: marked if atom == instance else atom)
         producer = self.contracts.producer_by_call.get(f"{instance.cls}.{name}")
         if producer is not None:
-            return self._produce(producer, arguments, node, state, context, marked)
+            return self.produce(producer, arguments, node, state, context, marked)
         if name == "close":
             self.close(state, frozenset({instance}), Site(context.unit, node))
         return self.library_call(f"{instance.cls}.{name}", arguments, node, state, context)
@@ -269,67 +266,3 @@ class Libraries(Workers, ABC):
                 fields, made_by = {FACTORY: item.value}, item.node
         made = Obj(Kind[kind.upper()], items, keys, fields, code=made_by)
         return self.new(state, node, context, made)
-
-    def _produce(
-        self,
-        producer: Producer,
-        arguments: Sequence[Argument],
-        node: cst.CSTNode,
-        state: State,
-        context: Context,
-        owner: Instance | None = None,
-    ) -> Value:
-        """A producer is called, a method of `owner` if there is one: what it lends, nothing where it hands over."""
-        flags = {**dict(owner.arguments if owner else ()), **_flags(arguments)}
-        if not self.settings.lends(producer, flags):
-            return NOTHING
-        lender = owner.made if owner else self.loc(node, context, "lender")
-        if producer.callback:
-            return self._lend_to_callback(producer.callback, arguments, lender, node, state, context)
-        until_close = producer.lease == "until-close"
-        if producer.gives == "stream":
-            obj = Obj(Kind.STREAM, code=PAIR, lender=lender if until_close else None)
-            return self.new(state, node, context, obj)
-        if not until_close:
-            self.advance(state, lender, Site(context.unit, node))
-        return frozenset({Loan(lender, Site(context.unit, node))})
-
-    def _lend_to_callback(
-        self,
-        parameter: str,
-        arguments: Sequence[Argument],
-        lender: Loc,
-        node: cst.CSTNode,
-        state: State,
-        context: Context,
-    ) -> Value:
-        """`receive(on_bucket=load)`: the function is called with one list of pairs after the other, each lent to it."""
-        named = [item for item in arguments if item.keyword == parameter]
-        function = (named or [item for item in arguments if not item.keyword])[:1]
-        site = Site(context.unit, node)
-
-        def once(now: State) -> None:
-            bucket = self.new(now, node, context, Obj(Kind.LIST, fresh_item(PAIR, lender, site)), "bucket")
-            self.call(function[0].value, [Argument(bucket, function[0].node)], node, now, context)
-            self.advance(now, lender, site)
-
-        if function:
-            self.fixpoint(state, once)
-        return NOTHING
-
-
-def _flags(arguments: Sequence[Argument]) -> dict[str, object]:
-    """The keyword arguments that are literally True or False."""
-    named = {item.keyword: literal_argument(arguments, item.keyword) for item in arguments if item.keyword}
-    return {keyword: value for keyword, value in named.items() if isinstance(value, bool)}
-
-
-def literal_argument(arguments: Sequence[Argument], keyword: str) -> object:
-    """The literal value of a keyword argument, None if it has none."""
-    for item in arguments:
-        if item.keyword == keyword:
-            if isinstance(item.node, cst.Name):
-                return {"True": True, "False": False}.get(item.node.value)
-            if isinstance(item.node, cst.Integer):
-                return item.node.evaluated_value
-    return None
