@@ -14,6 +14,7 @@ from loaderlint.linter.interpreter.values import (
     Loc,
     Method,
     Ref,
+    Tuple,
     Value,
     leaves,
     rewrite,
@@ -62,7 +63,9 @@ class State:
         for frame, names in other.frames.items():
             mine = self.frames.setdefault(frame, {})
             for name, value in names.items():
-                mine[name] = mine.get(name, NOTHING) | value
+                known = mine.get(name, NOTHING)
+                if known is not value:
+                    mine[name] = known | value
         self.pending |= other.pending
         if self.facts:
             self.facts = {key: fact for key, fact in self.facts.items() if other.facts.get(key) == fact}
@@ -102,7 +105,20 @@ class State:
         roots = [*values, *(value for names in self.frames.values() for value in names.values())]
         roots.append(frozenset(Ref(loc) for loc in self.pending))
         roots.append(frozenset(Ref(loc) for loc, obj in self.heap.items() if obj.escapes))
-        return {atom.loc for atom in self.reachable(roots) if isinstance(atom, Ref)}
+        # Joins ask this all the time, so it is `reachable` without what they do not ask for.
+        found = set[Loc]()
+        while roots:
+            for atom in roots.pop():
+                kind = type(atom)
+                if kind is Ref and atom.loc not in found:
+                    found.add(atom.loc)
+                    if atom.loc in self.heap:
+                        roots += self.heap[atom.loc].values()
+                elif kind is Tuple:
+                    roots += atom.items
+                elif kind is Method:
+                    roots.append(atom.receiver)
+        return found
 
     def same_as(self, other: State) -> bool:
         """Whether both hold the same facts: the loop's fixpoint is reached."""
