@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from loaderlint.linter.contracts import Contracts
 
@@ -19,16 +21,23 @@ _IMPORTED = re.compile(rb"import[ \t]*(\([^)]*\)|(?:[^\n\\]|\\\n)*)")
 _NAME = re.compile(rb"[A-Za-z_]\w*|\*")
 
 
+class _Mark(NamedTuple):
+    """A name, what a use of it looks like, and what else the file has then (one of `needs`)."""
+
+    name: bytes
+    uses: tuple[bytes, ...]
+    needs: tuple[bytes, ...] = ()
+
+    def shows(self, data: bytes) -> bool:
+        used = any(use in data for use in self.uses)
+        return used and (not self.needs or any(need in data for need in self.needs))
+
+
 class Sieve:
     """Tells from a file's bytes whether it is worth a closer look, under some contracts."""
 
     def __init__(self, contracts: Contracts) -> None:
-        calls = {call.rpartition(".")[2] for call in contracts.lending_calls}
-        calls |= contracts.named("methods", "produce")
-        uses = {name: (f"{name}(", f"{name} as ") for name in calls}
-        uses |= {name: (f".{name} = ", f'"{name}": ') for name in contracts.loader_attributes}
-        uses |= {name: (name,) for name in contracts.loader_tensors | contracts.loader_results}
-        self._uses = [(name.encode(), [use.encode() for use in uses[name]]) for name in sorted(uses)]
+        self._marks = sorted(set(_marks(contracts)))
 
     def may_handle_weights(self, data: bytes) -> bool:
         """Whether the file could hold a function that handles a weight stream; if not, nothing else looks at it."""
@@ -39,13 +48,24 @@ class Sieve:
             return True
         if b".register_" in data and any(mark in data for mark in _REMOVES):
             return True
-        for name, uses in self._uses:
-            if name in data and any(use in data for use in uses):
-                return True
-        return False
+        return any(mark.name in data and mark.shows(data) for mark in self._marks)
 
     @staticmethod
     def imported(data: bytes) -> frozenset[str]:
         """The names that a file's imports mention, "*" among them: near enough to tell whether to look closer."""
         names = _NAME.findall(b" ".join(_IMPORTED.findall(data)))
         return frozenset(name.decode() for name in names)
+
+
+def _marks(contracts: Contracts) -> Iterator[_Mark]:
+    for name in contracts.loader_attributes:
+        yield _Mark(name.encode(), (f".{name} = ".encode(), f'"{name}": '.encode()))
+    for name in contracts.loader_tensors | contracts.loader_results:
+        yield _Mark(name.encode(), (name.encode(),))
+    for name in contracts.named("methods", "produce"):
+        yield _Mark(name.encode(), (f"{name}(".encode(),))
+    for call in contracts.lending_calls:
+        # Only a file that mentions the library, or the module or class that has it, can mean the library's.
+        *above, name = call.split(".")
+        uses = (f"{name}(".encode(), f"{name} as ".encode())
+        yield _Mark(name.encode(), uses, (above[0].encode(), above[-1].encode()))
