@@ -33,7 +33,7 @@ EFFECTS: dict[str, frozenset[str]] = {
         }
     ),
     "methods": frozenset(
-        {"submit", "spawn", "submit_items", "await", "read", "produce", "bundle", "keep", "own"}
+        {"submit", "spawn", "submit_items", "await", "read", "produce", "bundle", "keep", "own", "drain"}
     ),
     "modules": frozenset({"read"}),
     "classes": frozenset({"executor", "list", "set", "dict", "weak", "callbacks"}),
@@ -42,7 +42,7 @@ EFFECTS: dict[str, frozenset[str]] = {
 OPERATIONS: dict[str, frozenset[str]] = {
     "lazy": frozenset(
         {
-            "same", "enumerate", "zip", "map", "starmap", "filter", "reversed", "chain", "flatten", "groupby",
+            "same", "part", "takewhile", "enumerate", "zip", "map", "starmap", "filter", "reversed", "chain", "flatten", "groupby",
             "pairwise", "batched",
         }
     ),

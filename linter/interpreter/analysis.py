@@ -21,6 +21,7 @@ from loaderlint.linter.interpreter.statements import Statements
 from loaderlint.linter.interpreter.tensors import Libraries
 from loaderlint.linter.interpreter.values import NOTHING, Loan, Loc, Value, ref
 from loaderlint.linter.reading.index import Class, Function
+from loaderlint.linter.reading.streams import is_measured
 from loaderlint.linter.settings import Assume
 
 
@@ -65,7 +66,9 @@ class Interpreter(
         if self.settings.assume is Assume.OWNED and (name in function.streams or name in function.lent):
             return NOTHING
         if name in function.streams:
-            return self.new(state, parameter, context, Obj(Kind.STREAM, code=function.streams[name]))
+            measured = is_measured(function.node, name)
+            stream = Obj(Kind.STREAM, code=function.streams[name], measured=measured)
+            return self.new(state, parameter, context, stream)
         if name in function.lent:
             return frozenset({Loan(self._until_return(context), Site(context.unit, parameter))})
         first = name in ("self", "cls") and function.owner is not None
@@ -78,6 +81,7 @@ class Interpreter(
         for way in [*context.returns, Returned(state, NOTHING, context.function)]:
             if not way.state.dead:
                 self._run_loaders(way.state, context)
+                self.reopen(way.state, way.value)
                 self.consume(way.state, way.value, way.node, context, "returned here, and read by the caller")
                 self.advance(way.state, self._until_return(context), Site(context.unit, context.function))
                 self.escape(way.state)

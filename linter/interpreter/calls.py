@@ -12,7 +12,7 @@ from loaderlint.linter.interpreter.containers import (
     receiver_node,
 )
 from loaderlint.linter.interpreter.core import Core
-from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Argument, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, STREAM_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.state import State
@@ -210,7 +210,7 @@ class Calls(Core, ABC):
             if name == "__next__":
                 return self.next_item(state, frozenset({Ref(loc)}), node, context)
             if name == "close":
-                self.close(state, frozenset({Ref(loc)}), Site(context.unit, node))
+                self.close(state, frozenset({Ref(loc)}), node, context)
             return NOTHING
         receiver = Argument(frozenset({Ref(loc)}), node)  # type: ignore[arg-type]
         if isinstance(obj.code, Class):
@@ -281,11 +281,14 @@ class Calls(Core, ABC):
     ) -> Value:
         """An unknown callee consumes what it is given at once; given a stream, it may hand one back."""
         streams: Value = NOTHING
+        driver = self.driver
         for item in arguments:
             if state.holds_loans(item.value):
                 callee = self._callee_text(node, context)
                 note, assumption = f"read here, by `{callee}`", f"`{callee}` reads what it is given"
+                self.driver = callee.rpartition(".")[2]
                 self.consume(state, item.value, node, context, note, (assumption,))
+                self.driver = driver
                 if self.is_stream(state, item.value):
                     streams |= item.value
         if streams:

@@ -11,9 +11,10 @@ from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.correlation import Asked
 from loaderlint.linter.interpreter.frames import Argument, Assignment, Consumer, Context, OnItem
 from loaderlint.linter.interpreter.heap import STREAM_KINDS, VARIABLE_SLOT, Kind, Obj
-from loaderlint.linter.interpreter.leases import Leases, iterated
+from loaderlint.linter.interpreter.leases import iterated
 from loaderlint.linter.interpreter.state import State
-from loaderlint.linter.interpreter.values import NOTHING, Kept, Loan, Loc, Ref, Value, leaves
+from loaderlint.linter.interpreter.usage import Usage
+from loaderlint.linter.interpreter.values import NOTHING, Atom, Kept, Loan, Loc, Ref, Value, leaves
 from loaderlint.linter.interpreter.watching import Watch
 from loaderlint.linter.reading.index import Class, FileIndex, Function
 from loaderlint.linter.reading.makers import Maker
@@ -28,7 +29,7 @@ MAX_PASSES = 8
 MAX_DEPTH = 6
 
 
-class Core(Leases, ABC):
+class Core(Usage, ABC):
     """Shared state of one analysis. Each part of the interpreter implements some of the abstract methods."""
 
     def __init__(self, project: Project, settings: Settings, watch: Watch | None = None) -> None:
@@ -263,17 +264,24 @@ class Core(Leases, ABC):
         assumptions: tuple[str, ...] = (),
     ) -> None:
         """Something unknown gets `value`: it reads tensors and containers, and drains streams."""
-        for atom in list(leaves(value)):
-            if isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind in STREAM_KINDS:
-                self.iterate(
-                    state,
-                    frozenset({atom}),
-                    node,
-                    context,
-                    lambda now, item: self.read(now, item, node, context, note, assumptions),
-                )
+        def drain(streams: Value) -> None:
+            def read(now: State, item: Value) -> None:
+                self.read(now, item, node, context, note, assumptions)
+
+            self.iterate(state, streams, node, context, read)
+
+        # It is one of these streams, not one after the other.
+        choices = frozenset(atom for atom in value if self._is_one_stream(atom, state))
+        if choices:
+            drain(choices)
+        for atom in list(leaves(value - choices)):
+            if self._is_one_stream(atom, state):
+                drain(frozenset({atom}))
             else:
                 self.read(state, frozenset({atom}), node, context, note, assumptions)
+
+    def _is_one_stream(self, atom: Atom, state: State) -> bool:
+        return isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind in STREAM_KINDS
 
     def evaluate_all(
         self, nodes: Sequence[cst.BaseExpression], state: State, context: Context
@@ -300,6 +308,9 @@ class Core(Leases, ABC):
             before, pass_ = state.copy(), state.copy()
             once(pass_)
             state.join(pass_)
+            if pass_.ended and not pass_.dead:
+                newly = (loc for loc in pass_.ended if loc in before.heap and loc not in before.ended)
+                state.ended.update((loc, pass_.ended[loc]._replace(again=True)) for loc in newly)
             if state.same_as(before):
                 return
 

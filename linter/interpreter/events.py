@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 from loaderlint.linter.reading.slices import FunctionSlice
@@ -30,6 +30,8 @@ class Fact(str, Enum):
     RETAINED = "retained"
     ANSWER_LOST = "answer-lost"
     RESTORED_OVER = "restored-over"
+    USED_AFTER_CLOSE = "used-after-close"
+    CONSUMED_TWICE = "consumed-twice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,8 @@ class Retention:
     `yielded` a tensor that was stale already when the generator that kept it yielded it.
 
     `call` is where the files that were named for the check call into the one that keeps it; None where it is one of
-    them. `is_callers` says that the event is for the call: who did not name the other file can see only that.
+    them. `closed` says that the producer was closed, rather than asked for its next item. `is_callers` says that the event is for the call: who did not name the other file can see only that.
     """
-
-    fact: ClassVar[Fact] = Fact.RETAINED
 
     holder_kind: Holder
     holder: str
@@ -69,6 +69,13 @@ class Retention:
     yielded: bool = False
     call: Site | None = None
     is_callers: bool = False
+    closed: bool = False
+
+    @property
+    def fact(self) -> Fact:
+        """What is to be said of it: a stream that is closed elsewhere is over, a copy that may be none is doubtful."""
+        here = self.closed and self.advanced.unit is self.kept.unit
+        return Fact.USED_AFTER_CLOSE if here and not self.conditional else Fact.RETAINED
 
     @property
     def at(self) -> Site:

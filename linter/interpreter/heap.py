@@ -38,7 +38,9 @@ class Obj:
 
     `items` are a container's elements (a dict's values), `slots` those under one key or index, `keys` a
     dict's keys, `fields` attributes or a lazy iterator's inputs. `escapes` says that the object outlives the analysed call.
-    `lender` is who ends the leases of a stream, where its steps do not: they last until that one is closed.
+    `lender` is who ends the leases of a stream, where its steps do not: they last until that one is closed. `maker` is
+    the object that made a stream, and ends it when it is closed; `measured` is a stream whose length is asked for, and
+    which so may be a list.
     """
 
     kind: Kind
@@ -50,6 +52,8 @@ class Obj:
     code: object = None
     escapes: bool = False
     lender: Loc | None = None
+    maker: Loc | None = None
+    measured: bool = False
 
     def mapped(self, change: Callable[[Value], Value]) -> Obj:
         """This object with `change` applied to every value that it holds."""

@@ -63,6 +63,7 @@ class Iteration(LazyIterators, ABC):
         if obj.kind is Kind.STREAM:
             self._iterate_stream(state, loc, to)
         elif obj.kind is Kind.MAYBE_STREAM and to.pairs:
+            self.reopen(state, obj.fields["0"])
             self.feed(state, obj.fields["0"], to.of(to.on_item))
         elif obj.kind is Kind.MAYBE_STREAM:
             self.fixpoint(state, lambda now: to.on_item(now, NOTHING))
@@ -95,7 +96,11 @@ class Iteration(LazyIterators, ABC):
         site = Site(to.context.unit, to.node)
         element, lender = state.heap[loc].code, state.heap[loc].lender or loc
 
+        self.ask(state, loc, to.node, to.context)
+
         def once(now: State) -> None:
+            # Whoever took the rest in the step before, it has given an item: it was not over.
+            now.ended.pop(loc, None)
             self.advance(now, loc, site)
             to.on_item(now, fresh_item(element, lender, site))
 
@@ -103,6 +108,7 @@ class Iteration(LazyIterators, ABC):
         # Asking for the item after the last one ends the last lease.
         if not state.dead:
             self.advance(state, loc, site)
+            self.end(state, loc, to.node, to.context)
 
     def _run_generator(self, state: State, loc: Loc, to: Consumer) -> None:
         """Run a suspended frame to its end; its `yield` runs the consumer."""
@@ -153,6 +159,8 @@ class Iteration(LazyIterators, ABC):
             taken.append(now.copy())
             now.dead = True
 
+        # There may be none, as who asks for one knows.
+        self.reopen(state, value)
         self.iterate(state, value, node, context, take)
         for left in taken:
             state.join(left)

@@ -25,13 +25,25 @@ class LazyIterators(Core, ABC):
         """Iterate a lazy iterator to its end. One that was called with too little yields nothing."""
         run: Callable[[State, list[Value], Consumer], None] = getattr(self, f"_lazy_{lazy.operation}")
         inputs = list(lazy.fields.values())
-        if len(inputs) >= (2 if lazy.operation in ("map", "starmap", "filter") else 1):
+        if len(inputs) >= (2 if lazy.operation in ("map", "starmap", "filter", "takewhile") else 1):
             run(state, inputs, to)
 
     def _lazy_same(self, state: State, inputs: list[Value], to: Consumer) -> None:
         self.feed(state, inputs[0], to)
 
     _lazy_reversed = _lazy_same
+
+    def _lazy_part(self, state: State, inputs: list[Value], to: Consumer) -> None:
+        """The items of an input that may not be read to its end."""
+        stopped: list[State] = []
+
+        def on_item(now: State, item: Value) -> None:
+            to.on_item(now, item)
+            stopped.append(now.copy())
+
+        self.feed(state, inputs[0], to.of(on_item, to.pairs))
+        for left in stopped:
+            state.join(left)
 
     def _lazy_enumerate(self, state: State, inputs: list[Value], to: Consumer) -> None:
         self.feed(state, inputs[0], to.of(lambda now, item: to.on_item(now, tuple_of(NOTHING, item))))
@@ -56,7 +68,10 @@ class LazyIterators(Core, ABC):
             names = now.frames[to.context.frame]
             to.on_item(now, tuple_of(*(names.pop(slot, NOTHING) for slot in slots)))
 
+        over = dict(state.ended)
         self.feed(state, inputs[0], to.of(on_first))
+        # Which of the inputs was the shortest, and what is left of the others, is not known.
+        state.ended = over
         # The input that ends may be a later one: it was asked for an item that it did not have.
         ended = state.copy()
         for value in inputs[1:]:
@@ -83,10 +98,13 @@ class LazyIterators(Core, ABC):
         def once(now: State) -> None:
             batch = self.new(now, to.node, to.context, Obj(Kind.LIST), "batch")
             (loc,) = now.refs(batch)
+            over = dict(now.ended)
             self.feed(now, inputs[0], to.of(lambda then, item: self.put(loc, item, then, kept)))
+            now.ended = over
             to.on_item(now, batch)
 
         self.fixpoint(state, once)
+        self.end_all(state, inputs[0], to.node, to.context)
 
     def reduced(
         self, inputs: Sequence[Value], node: cst.CSTNode, state: State, context: Context
@@ -121,11 +139,17 @@ class LazyIterators(Core, ABC):
         self.feed(state, inputs[1], to.of(apply, pairs=False))
 
     def _lazy_filter(self, state: State, inputs: list[Value], to: Consumer) -> None:
+        self.feed(state, inputs[1], self._tested(inputs[0], to))
+
+    def _lazy_takewhile(self, state: State, inputs: list[Value], to: Consumer) -> None:
+        self._lazy_part(state, inputs[1:], self._tested(inputs[0], to))
+
+    def _tested(self, predicate: Value, to: Consumer) -> Consumer:
         def test(now: State, item: Value) -> None:
-            self._applied(inputs[0], (item,), now, to)
+            self._applied(predicate, (item,), now, to)
             to.on_item(now, item)
 
-        self.feed(state, inputs[1], to.of(test, to.pairs))
+        return to.of(test, to.pairs)
 
     def _applied(self, function: Value, values: Sequence[Value], now: State, to: Consumer) -> Value:
         given = [Argument(value, to.node) for value in values]  # type: ignore[arg-type]
@@ -133,8 +157,14 @@ class LazyIterators(Core, ABC):
 
     def _lazy_groupby(self, state: State, inputs: list[Value], to: Consumer) -> None:
         """Groups share the stream with `groupby` itself: iterating one moves the stream on."""
-        self.fixpoint(state, lambda now: to.on_item(now, tuple_of(TEXT, inputs[0])))
+
+        def once(now: State) -> None:
+            group = Obj(Kind.LAZY, operation="part", fields={"0": inputs[0]})
+            to.on_item(now, tuple_of(TEXT, self.new(now, to.node, to.context, group, "group")))
+
+        self.fixpoint(state, once)
         self.advance_all(state, inputs[0], Site(to.context.unit, to.node))
+        self.end_all(state, inputs[0], to.node, to.context)
 
     def _lazy_items(self, state: State, inputs: list[Value], to: Consumer) -> None:
         self._each_object(state, inputs[0], to, lambda obj: tuple_of(obj.keys, obj.contents))

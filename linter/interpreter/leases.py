@@ -14,7 +14,6 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     Atom,
     Guard,
-    Instance,
     Kept,
     Loan,
     Loc,
@@ -35,7 +34,7 @@ class Leases(ABC):
         self.retentions: dict[Hashable, Retention] = {}
         self.observations: dict[Hashable, Observation] = {}
         self._numbers: dict[Hashable, int] = {}
-        self._advanced: dict[Loan, Site] = {}
+        self._advanced: dict[Loan, tuple[Site, bool]] = {}
 
     def number(self, key: Hashable) -> int:
         """A small number for `key`, the same for each asking, in the order of first asking."""
@@ -90,8 +89,8 @@ class Leases(ABC):
             if obj is not None and obj.kind in CONTAINER_KINDS:
                 state.heap[atom.loc] = obj.mapped(lambda inner: rewrite(inner, change))
 
-    def advance(self, state: State, stream: Loc, site: Site) -> None:
-        """The stream moves on: every loan of it, wherever it is held, is stale from here."""
+    def advance(self, state: State, stream: Loc, site: Site, closed: bool = False) -> None:
+        """The stream moves on, or is `closed`: every loan of it, wherever it is held, is stale from here."""
 
         def aged(atom: Atom) -> Atom:
             if isinstance(atom, Guard) and atom.stream == stream:
@@ -99,7 +98,7 @@ class Leases(ABC):
             if not isinstance(atom, Loan) or atom.stale or atom.stream != stream:
                 return atom
             stale = atom._replace(stale=True)
-            self._advanced.setdefault(_lease(stale), site)
+            self._advanced.setdefault(_lease(stale), (site, closed))
             return stale
 
         state.rewrite(aged)
@@ -114,15 +113,6 @@ class Leases(ABC):
         for atom in list(state.reachable([value])):
             if isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind is Kind.STREAM:
                 self.advance(state, atom.loc, site)
-
-    def close(self, state: State, value: Value, site: Site) -> None:
-        """What `value` is, is closed: it lends no longer."""
-        for atom in value:
-            if isinstance(atom, Instance):
-                self.advance(state, atom.made, site)
-        for loc, obj in state.objects(value):
-            if obj.kind is Kind.STREAM:
-                self.advance(state, obj.lender or loc, site)
 
     def read(
         self,
@@ -192,6 +182,7 @@ class Leases(ABC):
         if key in self.retentions:
             return
         unit = kept.site.unit
+        advanced, closed = self._advanced[_lease(loan)]
         self.retentions[key] = Retention(
             holder_kind=kept.kind,
             holder=unit.text(kept.holder),
@@ -199,12 +190,13 @@ class Leases(ABC):
             stream=unit.text(iterated(loan.borrowed.node)) if loan.borrowed.unit is unit else "",
             borrowed=loan.borrowed,
             kept=kept.site,
-            advanced=self._advanced[_lease(loan)],
+            advanced=advanced,
             read=read,
             read_note=note,
             conditional=loan.conditional,
             yielded=kept.yielded,
             call=kept.call,
+            closed=closed,
             assumptions=assumptions,
         )
 

@@ -44,7 +44,8 @@ class Lending(Core, ABC):
             return self._lend_to_callback(producer.callback, arguments, lender, node, state, context)
         until_close = producer.lease == "until-close"
         if producer.gives == "stream":
-            obj = Obj(Kind.STREAM, code=PAIR, lender=lender if until_close else None)
+            maker = owner.made if owner else None
+            obj = Obj(Kind.STREAM, code=PAIR, lender=lender if until_close else None, maker=maker)
             return self.new(state, node, context, obj)
         if not until_close:
             self.advance(state, lender, Site(context.unit, node))

@@ -10,6 +10,7 @@ from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
     Atom,
+    Ended,
     Loan,
     Loc,
     Method,
@@ -25,16 +26,18 @@ class State:
     """Mutable: statements change it in place, branches work on copies and are joined.
 
     A `dead` state is unreachable: nothing changes it, and joining it adds nothing. `pending` are the futures whose
-    work may still be running, `facts` the outcomes of conditions: the frame and text of one, and its names.
+    work may still be running, `facts` the outcomes of conditions: the frame and text of one, and its names. `ended` are
+    the streams that are over on every way that leads here.
     """
 
-    __slots__ = ("frames", "heap", "pending", "facts", "dead")
+    __slots__ = ("frames", "heap", "pending", "facts", "ended", "dead")
 
     def __init__(self) -> None:
         self.frames: dict[int, dict[str, Value]] = {}
         self.heap: dict[Loc, Obj] = {}
         self.pending: frozenset[Loc] = frozenset()
         self.facts: dict[tuple[int, str], tuple[bool, frozenset[str]]] = {}
+        self.ended: dict[Loc, Ended] = {}
         self.dead = False
 
     def copy(self) -> State:
@@ -49,6 +52,7 @@ class State:
         self.heap = dict(other.heap)
         self.pending = other.pending
         self.facts = dict(other.facts)
+        self.ended = dict(other.ended)
         self.dead = other.dead
 
     def join(self, other: State) -> None:
@@ -58,6 +62,7 @@ class State:
         if self.dead:
             self.become(other)
             return
+        self._join_ended(other)
         # Before the variables: what they refer to on each side decides which objects are garbage there.
         self._join_heap(other)
         for frame, names in other.frames.items():
@@ -78,6 +83,18 @@ class State:
                 for key, fact in self.facts.items()
                 if key[0] != frame or not (name is None or name in fact[1])
             }
+
+    def _join_ended(self, other: State) -> None:
+        """Over is what is so on both sides; one of them may not have the stream at all."""
+        if not (self.ended or other.ended):
+            return
+        mine = {loc: end for loc, end in self.ended.items() if loc in other.ended or loc not in other.heap}
+        for loc, end in other.ended.items():
+            if loc in mine:
+                mine[loc] = mine[loc]._replace(again=mine[loc].again or end.again)
+            elif loc not in self.heap:
+                mine[loc] = end
+        self.ended = mine
 
     def _join_heap(self, other: State) -> None:
         """Join the objects. One that is garbage on one side counts as it is on the other.
@@ -127,6 +144,7 @@ class State:
             and self.frames == other.frames
             and self.heap == other.heap
             and self.pending == other.pending
+            and self.ended == other.ended
         )
 
     def allocate(self, loc: Loc, obj: Obj) -> Value:
@@ -137,6 +155,7 @@ class State:
             self.heap[older] = self.heap[loc] if known is None else known.joined(self.heap[loc])
             self.pending = frozenset(older if at == loc else at for at in self.pending)
             self.rewrite(lambda atom: Ref(older) if atom == Ref(loc) else atom)
+            self.ended = {at: end for at, end in self.ended.items() if at not in (loc, older)}
         self.heap[loc] = obj
         return frozenset({Ref(loc)})
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.correlation import Asked, asked_again, names_of
-from loaderlint.linter.interpreter.events import Holder, Site
+from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS
 from loaderlint.linter.interpreter.state import State
@@ -217,6 +217,8 @@ class Statements(Core, ABC):
                 now.join(left)
             context.breaks, context.continues = outer_breaks, outer_continues
 
+        if _does_nothing(node.body):
+            self.reopen(state, value)
         pairs = isinstance(node.target, (cst.Tuple, cst.List)) and len(node.target.elements) >= 2
         self.iterate(state, value, node, context, on_item, pairs)
         context.breaks = outer
@@ -289,7 +291,7 @@ class Statements(Core, ABC):
             self._call_back(entered, node, now, context)
             if self.joins_at_exit(entered):
                 now.pending = frozenset()
-            self.close(now, entered, Site(context.unit, node))
+            self.close(now, entered, node, context)
 
         leave(state)
         self._on_the_way_out(before, leave, context)
@@ -336,6 +338,16 @@ class Statements(Core, ABC):
 def _ways_out(context: Context) -> tuple[int, int, int]:
     """How many ways out of the function, of the loop, and to its next pass there are so far."""
     return len(context.returns), len(context.breaks), len(context.continues)
+
+
+def _does_nothing(body: cst.BaseSuite) -> bool:
+    """Whether a loop only exhausts what it iterates: `for _ in stream: pass`."""
+    lines = body.body if isinstance(body, cst.IndentedBlock) else [body]
+    return all(
+        isinstance(line, (cst.SimpleStatementLine, cst.SimpleStatementSuite))
+        and all(isinstance(part, (cst.Pass, cst.Continue)) for part in line.body)
+        for line in lines
+    )
 
 
 def dotted(node: cst.BaseExpression) -> str:

@@ -137,7 +137,7 @@ class Libraries(Lending, Workers, ABC):
         if producer is not None:
             return self.produce(producer, arguments, node, state, context, marked)
         if name == "close":
-            self.close(state, frozenset({instance}), Site(context.unit, node))
+            self.close(state, frozenset({instance}), node, context)
         return self.library_call(f"{instance.cls}.{name}", arguments, node, state, context)
 
     def _function(
@@ -223,6 +223,7 @@ class Libraries(Lending, Workers, ABC):
     ) -> Value:
         source = arguments[0]
         if literal_argument(arguments, "maxlen") == 0:
+            self.reopen(state, source.value)
             self.iterate(state, source.value, node, context, lambda now, item: None)
             return NOTHING
         made = self.new(state, node, context, Obj(Kind[kind.upper()]))

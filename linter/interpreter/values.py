@@ -49,6 +49,20 @@ class Loan(NamedTuple):
     conditional: bool = False
 
 
+class Ended(NamedTuple):
+    """A stream that has nothing more to give, on every way that led here.
+
+    `way` is where it ended: in each of the running calls, by frame, innermost first. `callee` is the name of what is
+    assumed to have read it to its end, "" where that is known; `closed` says that its producer was closed. `again`:
+    it ends in every pass of a loop, so what ended it finds nothing in the next one.
+    """
+
+    way: tuple[tuple[int, Site], ...]
+    callee: str = ""
+    closed: bool = False
+    again: bool = False
+
+
 class Text(NamedTuple):
     """A parameter name or another string; tells a mapping's key from a tensor's index."""
 

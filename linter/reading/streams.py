@@ -40,6 +40,19 @@ def stream_parameters(function: ast.FunctionDef, aliases: Mapping[str, ast.expr]
     return found
 
 
+def is_measured(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a parameter's length or one of its items is asked for: it is a list, whatever is written of it."""
+    return any(
+        (isinstance(node, ast.Subscript) and _last_name(node.value) == name)
+        or (
+            isinstance(node, ast.Call)
+            and _last_name(node.func) in ("len", "reversed")
+            and any(_last_name(argument) == name for argument in node.args)
+        )
+        for node in ast.walk(function)
+    )
+
+
 def _annotated(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> Element | None:
     if not _may_have_items(annotation, aliases):
         return None
