@@ -8,7 +8,6 @@ from functools import cache
 
 import libcst as cst
 from loaderlint.linter.interpreter.events import Holder, Site
-from loaderlint.linter.interpreter.correlation import Asked
 from loaderlint.linter.interpreter.frames import Argument, Assignment, Consumer, Context, OnItem
 from loaderlint.linter.interpreter.heap import STREAM_KINDS, VARIABLE_SLOT, Kind, Obj
 from loaderlint.linter.interpreter.leases import iterated
@@ -46,7 +45,6 @@ class Core(Usage, ABC):
         self._texts: dict[cst.CSTNode, str] = {}
         self._verdicts: dict[cst.CSTNode, Value] = {}
         self._calls = 0
-        self._asked_again: dict[cst.CSTNode, dict[int, tuple[Asked, ...]]] = {}
         # The slots that are named after variables, by frame.
         self._variable_slots: dict[int, set[str]] = {}
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -68,15 +68,18 @@ def conditions(test: cst.BaseExpression) -> Iterator[Asked]:
         yield found
 
 
-def asked_again(body: Sequence[cst.CSTNode]) -> dict[int, tuple[Asked, ...]]:
+@cache
+def asked_again(body: tuple[cst.CSTNode, ...]) -> dict[int, tuple[Asked, ...]]:
     """For the statements of a block: the conditions by which they set variables, and that a later one asks again."""
-    first = {place: found for place, node in enumerate(body) if (found := tuple(_decides(node)))}
     again: dict[int, tuple[Asked, ...]] = {}
-    for place, found in first.items():
-        written = _written(body[place])
-        later = [node for node in body[place + 1 :] if written & names_of(node)]
-        texts = {one.text for node in later for test in _tests(node) for one in conditions(test)}
-        wanted = tuple(one for one in dict.fromkeys(found) if one.text in texts)
+    for place, node in enumerate(body):
+        found = tuple(dict.fromkeys(_decides(node)))
+        if not found or place + 1 == len(body):
+            continue
+        written = _written(node)
+        later = [other for other in body[place + 1 :] if written & names_of(other)]
+        texts = {one.text for other in later for test in _tests(other) for one in conditions(test)}
+        wanted = tuple(one for one in found if one.text in texts)
         if wanted:
             again[place] = wanted
     return again
@@ -93,24 +96,40 @@ def _decides(statement: cst.CSTNode) -> Iterator[Asked]:
             yield from conditions(part.value.test)
 
 
+# By exact type: LibCST's classes are abstract base classes, for which isinstance is slow.
+_TESTS = {cst.If, cst.IfExp}
+_ASSIGNMENTS = {cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For}
+
+
 @cache
 def _tests(statement: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
-    return tuple(node.test for node in walk(statement) if isinstance(node, (cst.If, cst.IfExp)))
+    return tuple(node.test for node in walk(statement) if type(node) in _TESTS)
 
 
 @cache
 def names_of(statement: cst.CSTNode) -> frozenset[str]:
     """All plain names in a statement."""
-    return frozenset(node.value for node in walk(statement) if isinstance(node, cst.Name))
+    return frozenset(node.value for node in walk(statement) if type(node) is cst.Name)
 
 
 def _written(statement: cst.CSTNode) -> frozenset[str]:
     """The variables that a statement sets."""
-    targets = []
-    for node in walk(statement):
-        if isinstance(node, cst.Assign):
-            targets += [target.target for target in node.targets]
-        elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For)):
-            targets.append(node.target)
-    plain = (node for target in targets for node in walk(target) if isinstance(node, cst.Name))
-    return frozenset(node.value for node in plain)
+    return frozenset().union(
+        *(names_of(target) for node in _assignments(statement) for target in _targets(node))
+    )
+
+
+@cache
+def assigned_names(statement: cst.CSTNode) -> frozenset[str]:
+    """The variables that a statement sets, and those that it sets them from."""
+    sources = (names_of(node.value) for node in _assignments(statement) if getattr(node, "value", None))
+    return _written(statement).union(*sources)
+
+
+@cache
+def _assignments(statement: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+    return tuple(node for node in walk(statement) if type(node) in _ASSIGNMENTS)
+
+
+def _targets(node: cst.CSTNode) -> list[cst.CSTNode]:
+    return [target.target for target in node.targets] if isinstance(node, cst.Assign) else [node.target]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
-from loaderlint.linter.interpreter.correlation import Asked, asked_again, names_of
+from loaderlint.linter.interpreter.correlation import Asked, asked_again, assigned_names
 from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS
@@ -16,8 +16,8 @@ from loaderlint.linter.interpreter.values import (
     NOTHING,
     Named,
     Value,
-    loans,
     if_kept_by_none,
+    loans,
     rewrite,
 )
 
@@ -36,9 +36,7 @@ class Statements(Core, ABC):
         """Run `body` until its end or until no path goes on."""
         self._execute_from(0, body, state, context)
 
-    def _execute_from(
-        self, start: int, body: Sequence[cst.CSTNode], state: State, context: Context
-    ) -> None:
+    def _execute_from(self, start: int, body: Sequence[cst.CSTNode], state: State, context: Context) -> None:
         for place in range(start, len(body)):
             statement = body[place]
             if state.dead:
@@ -59,15 +57,13 @@ class Statements(Core, ABC):
         self, place: int, body: Sequence[cst.CSTNode], state: State, context: Context
     ) -> Asked | None:
         """The condition whose outcomes are followed apart from here on, because lent tensors depend on it twice."""
-        if body[0] not in self._asked_again:
-            self._asked_again[body[0]] = asked_again(body)
+        questions = asked_again(tuple(body)).get(place, ())
+        if not questions or sum(1 for key in state.facts if key[0] == context.frame) >= _MAX_FACTS:
+            return None
         frame = state.frames[context.frame]
-        open_ = sum(1 for key in state.facts if key[0] == context.frame)
-        for question in self._asked_again[body[0]].get(place, ()) if open_ < _MAX_FACTS else ():
-            lent = any(any(loans(frame.get(name, NOTHING))) for name in names_of(body[place]))
-            if lent and (context.frame, question.text) not in state.facts:
-                return question
-        return None
+        if not any(any(loans(frame.get(name, NOTHING))) for name in assigned_names(body[place])):
+            return None
+        return next((one for one in questions if (context.frame, one.text) not in state.facts), None)
 
     def _execute_apart(
         self, question: Asked, place: int, body: Sequence[cst.CSTNode], state: State, context: Context
