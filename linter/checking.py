@@ -43,7 +43,7 @@ class Checker:
 
     def _analyse(self, source: SourceFile, index: FileIndex) -> None:
         executed: set[tuple[FileIndex, str]] = set()
-        functions = candidates(index, self._project.maker_offers)
+        functions = candidates(index, self._project.exports.maker_offers)
         # Outer functions first: they run the functions inside them with what these capture.
         for function in sorted(functions, key=lambda item: item.qualname.count(".")):
             if function.outer is not None and (function.index, function.qualname) in executed:
@@ -88,7 +88,7 @@ class Checker:
     @property
     def offers(self) -> Offers:
         """What the files taken in so far have that others may import."""
-        return self._project.offers
+        return self._project.exports.offers
 
     def source(self, path: str) -> SourceFile | None:
         """A file that was added, or that a call led to."""
@@ -105,6 +105,7 @@ class Checker:
         """
         # Only now: a call must not lead to a file that is to be added, and so is read a second time.
         self._project.follow_imports()
+        self._project.exports.learn_types()
         for source, index in self._added:
             self._analyse(source, index)
         self._added.clear()

@@ -133,7 +133,7 @@ class Calls(Core, ABC):
         lent = any(state.holds_loans(item.value) for item in arguments)
         own = found is not None and found.index is context.index
         if isinstance(found, Function):
-            if not (own or lent or found.makes_functions or found in self.project.makers):
+            if not (own or lent or found.makes_functions or found in self.project.exports.makers):
                 return None
             given = [Argument(NOTHING, node), *arguments] if found.is_for_class else arguments  # type: ignore[arg-type]
             return self.call(self.project_function(found, state), given, node, state, context)
@@ -228,7 +228,7 @@ class Calls(Core, ABC):
 
     def worth_running(self, function: Function, arguments: Sequence[Argument], state: State) -> bool:
         """Whether a function of the project can matter: it is given what is lent, or makes a stream of its own."""
-        return function in self.project.makers or any(state.holds_loans(item.value, through=True) for item in arguments)
+        return function in self.project.exports.makers or any(state.holds_loans(item.value, through=True) for item in arguments)
 
     def _judged_alone(
         self, function: Function, arguments: Sequence[Argument], state: State, context: Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from loaderlint.linter.reading.blocks import all_statements, statements
 from loaderlint.linter.reading.makers import Maker, attributes_of, maker
 from loaderlint.linter.reading.modules import Module, module_of
 from loaderlint.linter.reading.slices import FunctionSlice
-from loaderlint.linter.reading.streams import Element, stream_parameters
+from loaderlint.linter.reading.streams import Element, alias_element, stream_parameters
 
 _HOOK = re.compile(r"\bself\.\w+\((?!\))")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -128,6 +128,9 @@ class FileIndex:
         self.packages: set[str] = set()
         self._attributes: dict[str, dict[str, Maker]] = {}
         self._collect(tree)
+        # Only now: names of types may be defined, or imported, below what uses them.
+        for function in self.functions.values():
+            function.streams.update(stream_parameters(function.node, self.type_names))
 
     def _collect(self, tree: ast.Module) -> None:
         """One walk over statements; expressions hold no definitions that matter here."""
@@ -149,6 +152,8 @@ class FileIndex:
                     self._import(node, outer is None)
                 elif isinstance(node, (ast.Assign, ast.AnnAssign)) and parent is tree:
                     self._global(node)
+                elif type(node).__name__ == "TypeAlias":  # `type X = ...`, from Python 3.12 on.
+                    self.globals[node.name.id] = node.value
                 elif not isinstance(node, ast.expr):
                     todo.append((node, prefix, owner, outer))
 
@@ -166,13 +171,47 @@ class FileIndex:
     def _function(
         self, node: ast.FunctionDef, prefix: str, owner: Class | None, outer: Function | None
     ) -> Function:
-        return Function(self, prefix + node.name, node, owner, outer, stream_parameters(node, self.globals))
+        return Function(self, prefix + node.name, node, owner, outer, {})
 
     def _global(self, node: ast.Assign | ast.AnnAssign) -> None:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
             if isinstance(target, ast.Name) and node.value is not None:
                 self.globals[target.id] = node.value
+
+    @cached_property
+    def type_names(self) -> dict[str, ast.expr]:
+        """What the file's own names may stand for in annotations: its globals, and imports under another name."""
+        last_names = {local: target.rpartition(".")[2] for local, target in self.imported.items()}
+        renamed = {local: ast.Name(last) for local, last in last_names.items() if local != last}
+        return {**renamed, **self.globals}
+
+    @cached_property
+    def stream_types(self) -> dict[str, Element]:
+        """The file's names for types of streams, and the shape of their items."""
+        elements = {name: alias_element(name, self.type_names) for name in self.globals}
+        return {name: element for name, element in elements.items() if element is not None}
+
+    def learn_types(self, element_of: Callable[[str], Element | None]) -> None:
+        """Look again for streams among the parameters, by types of other files: `element_of` a qualified name."""
+        for function in self.functions.values():
+            arguments = function.node.args
+            for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+                if argument.arg not in function.streams:
+                    elements = {element_of(name) for name in self._type_names_in(argument.annotation)} - {None}
+                    if len(elements) == 1:
+                        function.streams[argument.arg] = elements.pop()  # type: ignore[assignment]
+
+    def _type_names_in(self, annotation: ast.expr | None) -> Iterator[str]:
+        """The qualified names that an annotation mentions, behind quotes too."""
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            try:
+                annotation = ast.parse(annotation.value.strip(), mode="eval").body
+            except (SyntaxError, ValueError):
+                return
+        for node in ast.walk(annotation) if annotation is not None else ():
+            if isinstance(node, (ast.Name, ast.Attribute)):
+                yield self.qualified(node)
 
     def lines_of(self, function: Function) -> list[str]:
         """The function's source lines, without its decorators."""

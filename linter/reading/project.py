@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
 from loaderlint.linter.contracts import Contracts
-from loaderlint.linter.reading.candidates import stream_makers
+from loaderlint.linter.reading.exports import Exports, known_place
 from loaderlint.linter.reading.index import Class, FileIndex, Function
 from loaderlint.linter.reading.makers import Maker
 from loaderlint.linter.reading.modules import locate
-from loaderlint.linter.reading.offers import Offers
 from loaderlint.linter.reading.sieve import Sieve
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.source import SourceError, SourceFile, read_bytes, read_source
@@ -35,12 +34,10 @@ class Project:
         self.named: set[str] = set()
         self._sources: dict[str, SourceFile] = {}
         self._modules: dict[str, FileIndex] = {}
+        self.exports = Exports(self._indices, self._modules)
         self._properties: dict[Class, frozenset[str]] = {}
         self._lineages: dict[Class, tuple[Class, ...]] = {}
         self._bases: tuple[int, dict[str, list[Class]]] = (0, {})
-        self._makers: set[Function] = set()
-        self._maker_offers = Offers()
-        self._looked_at = 0
         # The modules whose star imports are being followed: they may lead in a circle.
         self._asked: list[FileIndex] = []
 
@@ -66,45 +63,6 @@ class Project:
             except (SourceError, OSError):
                 self._indices[key] = None
         return self._indices[key]
-
-    @property
-    def makers(self) -> Set[Function]:
-        """The functions, of the files read so far, that hand out a stream of a producer's."""
-        self._refresh()
-        return self._makers
-
-    @property
-    def maker_offers(self) -> Offers:
-        """The same functions by their names, as other files get at them."""
-        self._refresh()
-        return self._maker_offers
-
-    def _refresh(self) -> None:
-        """Look for makers in the files that were read since: one may hand on what another one makes."""
-        if self._looked_at == len(self._indices):
-            return
-        unread = list(filter(None, list(self._indices.values())[self._looked_at :]))
-        self._looked_at = len(self._indices)
-        new = bool(unread)
-        while new:
-            new = False
-            for index in unread:
-                for function in stream_makers(index, self._maker_offers):
-                    self._makers.add(function)
-                    new = self._maker_offers.add(function.node.name, *_doors(function)) or new
-                for local, target in index.imports.items():
-                    if local != _last(target) and self._maker_offers.offers(_last(target)):
-                        new = self._maker_offers.add(local, local, _last(index.module.name)) or new
-
-    @property
-    def offers(self) -> Offers:
-        """Everything that makes a file worth reading which imports it: makers, and base classes with loaders."""
-        found = self.maker_offers.copy()
-        for index in filter(None, self._indices.values()):
-            for function in index.functions.values():
-                if function.owner is not None and function.streams and function.calls_hooks:
-                    found.add(function.owner.node.name, function.owner.node.name, _last(index.module.name))
-        return found
 
     def follow_imports(self) -> None:
         """Read the files that those read so far import, if they may make streams: where not all files are looked at."""
@@ -188,7 +146,7 @@ class Project:
 
     def _place(self, qualified: str) -> tuple[FileIndex | None, str]:
         """The module that a qualified name begins with, and the rest of the name."""
-        known, inside = self._known_place(qualified)
+        known, inside = known_place(qualified, self._modules)
         if known is not None and "." not in inside:
             return known, inside
         # A package that is known may have a module that is not, and that the name leads to.
@@ -196,14 +154,6 @@ class Project:
         if place is not None and (known is None or len(place[1]) < len(inside)):
             return self._index(place[0]), place[1]
         return known, inside
-
-    def _known_place(self, qualified: str) -> tuple[FileIndex | None, str]:
-        """The same among the modules that are read already: also a file that is not on the disk as it is checked."""
-        module, inside = qualified, ""
-        while module and module not in self._modules:
-            module, _, last = module.rpartition(".")
-            inside = f"{last}.{inside}" if inside else last
-        return self._modules.get(module), inside
 
     def method(self, owner: Class, name: str) -> Function | None:
         """The method that `owner` has or inherits."""
@@ -279,13 +229,3 @@ class Project:
             yield cls
             bases = [self.find(name) for name in cls.index.base_names(cls)]
             todo += [base for base in reversed(bases) if isinstance(base, Class)]
-
-
-def _doors(function: Function) -> tuple[str, ...]:
-    """The names whose import gets a file at a function: its own or its class's, and the module's."""
-    outermost = function.qualname.partition(".")[0]
-    return outermost, _last(function.index.module.name)
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]

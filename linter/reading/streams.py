@@ -59,9 +59,9 @@ def _annotated(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> 
     annotation = _resolved(annotation, aliases)
     elements = set()
     for node in ast.walk(annotation) if annotation is not None else ():
-        if isinstance(node, ast.Subscript) and _last_name(node.value) in _ITERABLES:
+        if isinstance(node, ast.Subscript) and _meant(node.value, aliases) in _ITERABLES:
             item = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
-            elements.add(_element(_resolved(item, aliases)))
+            elements.add(_element(_resolved(item, aliases), aliases))
     # What may as well iterate over something else, like an optimizer's parameters, is not made for weight streams.
     return elements.pop() if len(elements) == 1 else None
 
@@ -85,17 +85,29 @@ def _resolved(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> a
                 return None
         elif isinstance(annotation, ast.Name) and annotation.id in aliases:
             annotation = aliases[annotation.id]
+        elif isinstance(annotation, ast.Call) and _last_name(annotation.func) == "NewType":
+            annotation = annotation.args[1] if len(annotation.args) == 2 else None
         else:
             break
     return annotation
 
 
-def _element(item: ast.expr | None) -> Element | None:
+def alias_element(name: str, aliases: Mapping[str, ast.expr]) -> Element | None:
+    """The shape of the items of what a name for a type stands for; None where that is no stream."""
+    return _annotated(ast.Name(name), aliases)
+
+
+def _meant(node: ast.expr, aliases: Mapping[str, ast.expr]) -> str:
+    """The last name of a type, whatever the file calls it."""
+    return _last_name(_resolved(node, aliases) or node)
+
+
+def _element(item: ast.expr | None, aliases: Mapping[str, ast.expr]) -> Element | None:
     if item is None:
         return None
-    if isinstance(item, ast.Subscript) and _last_name(item.value) in ("tuple", "Tuple"):
+    if isinstance(item, ast.Subscript) and _meant(item.value, aliases) in ("tuple", "Tuple"):
         parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
-        element = tuple(_part(part) for part in parts)
+        element = tuple(_part(_resolved(part, aliases) or part) for part in parts)
         return element if "tensor" in element and "text" in element else None
     return None
 
