@@ -129,23 +129,49 @@ def _is_bare(annotation: ast.expr | None) -> bool:
 
 
 def _is_iterated_as_pairs(function: ast.FunctionDef, name: str) -> bool:
-    pairs = singles = collected = mapping = either = False
+    pairs = singles = collected = mapping = either = ordered = False
     for node in ast.walk(function):
         mapping = mapping or _is_mapping_use(node, name)
         either = either or _asks_what_it_is(node, name) or _is_bound_again(node, name)
         for target, source in _loops(node):
             if _mentions(source, name):
-                several = isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= 2
+                several = _is_several(target) or _is_unpacked(function, target)
+                ordered = ordered or _is_sorted(source)
                 pairs, singles = pairs or several, singles or not several
         if "weight" in name and isinstance(node, ast.Call) and _last_name(node.func) in _MATERIALIZERS:
             collected = collected or any(_mentions(argument, name) for argument in node.args[:1])
     # What is used as a mapping is none, unless the code takes both and asks first, or has made it one. What is
     # only collected could be anything, as its loops show: tensors without names, say.
-    # Pairs out of `weights` are weights; out of `updated_weights` they could be anything.
+    # Pairs out of `weights` are weights; out of `updated_weights`, or where they are put in order, they could be
+    # anything.
     loads = "load" in function.name
-    sure = loads or _SURE_NAMES.fullmatch(name) is not None
+    sure = loads or (_SURE_NAMES.fullmatch(name) is not None and not ordered)
     evidence = (pairs and (sure or _handles_tensors(function))) or (collected and loads and not singles)
     return evidence and (either or not mapping)
+
+
+def _is_several(target: ast.expr) -> bool:
+    return isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= 2
+
+
+def _is_sorted(source: ast.expr) -> bool:
+    return isinstance(source, ast.Call) and _last_name(source.func) == "sorted"
+
+
+def _is_unpacked(function: ast.FunctionDef, item: ast.expr) -> bool:
+    """Whether a loop's item is taken apart later: itself, or in a loop over a list that it is put into."""
+    if not isinstance(item, ast.Name):
+        return False
+    looped = set[str]()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+            if any(isinstance(argument, ast.Name) and argument.id == item.id for argument in node.args):
+                looped.add(_last_name(node.func.value))
+        elif isinstance(node, ast.Assign) and _is_several(node.targets[0]) and isinstance(node.value, ast.Name):
+            if node.value.id == item.id:
+                return True
+    loops = (loop for node in ast.walk(function) for loop in _loops(node))
+    return any(_is_several(target) and _last_name(source) in looped for target, source in loops)
 
 
 def _handles_tensors(function: ast.FunctionDef) -> bool:
