@@ -19,6 +19,7 @@ _OF_TENSORS = {
     "default_weight_loader", "to", "cpu", "cuda", "cat", "numel", "Tensor",
 }  # fmt: skip
 _SURE_NAMES = re.compile(r"(?:named_)?weights(?:_(?:in|iter|iterator|stream|generator))?")
+_TENSOR_NAME = re.compile(r"(?:\w*_)?(?:weight|tensor|param)")
 _MATERIALIZERS = {"list", "dict", "tuple", "sorted", "OrderedDict"}
 _MAPPING_METHODS = {"items", "keys", "values", "get", "pop", "update", "setdefault"}
 
@@ -136,7 +137,7 @@ def _is_iterated_as_pairs(function: ast.FunctionDef, name: str) -> bool:
         for target, source in _loops(node):
             if _mentions(source, name):
                 several = _is_several(target) or _is_unpacked(function, target)
-                ordered = ordered or _is_sorted(source)
+                ordered = ordered or (_is_sorted(source) and not _names_a_tensor(target))
                 pairs, singles = pairs or several, singles or not several
         if "weight" in name and isinstance(node, ast.Call) and _last_name(node.func) in _MATERIALIZERS:
             collected = collected or any(_mentions(argument, name) for argument in node.args[:1])
@@ -152,6 +153,10 @@ def _is_iterated_as_pairs(function: ast.FunctionDef, name: str) -> bool:
 
 def _is_several(target: ast.expr) -> bool:
     return isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= 2
+
+
+def _names_a_tensor(target: ast.expr) -> bool:
+    return _is_several(target) and _TENSOR_NAME.fullmatch(_last_name(target.elts[-1])) is not None
 
 
 def _is_sorted(source: ast.expr) -> bool:
