@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from dataclasses import replace
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
@@ -14,7 +15,6 @@ from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
     Loan,
-    Loc,
     Ref,
     Text,
     Tuple,
@@ -25,17 +25,6 @@ from loaderlint.linter.interpreter.values import (
 
 class Assignments(Core, ABC):
     """Binds names, unpacks, and stores into attributes and slots."""
-
-    def _store(
-        self, loc: Loc, held: Value, keys: Value, slot: str | None, single: bool, state: State
-    ) -> None:
-        """Put into a container: a known key of one known container overwrites what was there."""
-        obj = state.heap[loc]
-        if slot is None:
-            state.update(loc, items=obj.items | held, keys=obj.keys | keys)
-            return
-        known = NOTHING if single else obj.slots.get(slot, NOTHING)
-        state.update(loc, slots={**obj.slots, slot: known | held}, keys=obj.keys | keys)
 
     def assign(
         self, target: cst.CSTNode, value: Value, state: State, context: Context, site: Assignment
@@ -163,7 +152,8 @@ class Assignments(Core, ABC):
                 text = TEXT if is_text(key) else NOTHING
                 slot = self.subscript_slot(target, state, context)
                 single = loc.recent and len(state.refs(base)) == 1
-                self._store(loc, held, text, slot, single, state)
+                known = state.heap[loc]
+                state.heap[loc] = replace(known.with_item(held, slot, single), keys=known.keys | text)
                 stored = True
         if not stored:
             # A slot of a tensor: the data is copied into it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from dataclasses import replace
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
@@ -154,11 +155,9 @@ class Containers(Core, ABC):
         # What was the last item of a list is so no more.
         obj = state.heap[loc].settled({LAST_SLOT})
         text = TEXT if is_text(keys) else NOTHING
-        held, slots = self.keep(value, kept), obj.slots
-        if slot is not None:
-            slots = {**slots, slot: slots.get(slot, NOTHING) | held}
-        items = obj.items if slot is not None else obj.items | held
-        state.update(loc, items=items, keys=obj.keys | text, slots=slots)
+        state.heap[loc] = replace(
+            obj.with_item(self.keep(value, kept), slot, single=loc.recent), keys=obj.keys | text
+        )
 
     def materialized(
         self, value: Value, node: cst.CSTNode, source: cst.CSTNode, state: State, context: Context

@@ -11,6 +11,8 @@ from loaderlint.linter.interpreter.values import NOTHING, Loc, Value
 # What the slots of keys that a variable holds begin with, and the slot of a list's last item.
 VARIABLE_SLOT = "="
 LAST_SLOT = "=last"
+# Put before a slot that may hold nothing, so that the key may lie elsewhere.
+MAYBE = "?"
 
 
 class Kind(Enum):
@@ -73,7 +75,7 @@ class Obj:
             items=self.items | other.items,
             keys=self.keys | other.keys,
             fields=_either(self.fields, other.fields),
-            slots=_either(self.slots, other.slots),
+            slots=_either_slots(self.slots, other.slots),
             escapes=self.escapes or other.escapes,
         )
 
@@ -91,22 +93,50 @@ class Obj:
         if slot is None:
             return self.contents
         # Nobody knows whether another variable holds the same key.
-        others = (value for key, value in self.slots.items() if key == slot or key.startswith(VARIABLE_SLOT))
-        return self.items.union(*others)
+        others = (
+            value
+            for key, value in self.slots.items()
+            if _slot(key) != slot and VARIABLE_SLOT in (_slot(key)[0], slot[0])
+        )
+        if slot in self.slots:
+            return self.slots[slot].union(*others)
+        return self.items.union(self.slots.get(MAYBE + slot, NOTHING), *others)
+
+    def with_item(self, value: Value, slot: str | None, single: bool) -> Obj:
+        """The container with one more item; that of a slot takes the place of another one in a `single` container."""
+        if slot is None:
+            # It may lie under any of the known keys, now.
+            return replace(self, items=self.items | value, slots=_either_slots(self.slots, {}))
+        if single:
+            return replace(self, slots={**self.without(slot).slots, slot: value})
+        known = slot if slot in self.slots else MAYBE + slot
+        return replace(self, slots={**self.slots, known: self.slots.get(known, NOTHING) | value})
 
     def without(self, slot: str | None) -> Obj:
         """The container after what is in `slot` was taken out of it."""
-        if slot not in self.slots:
-            return self
-        return replace(self, slots={key: value for key, value in self.slots.items() if key != slot})
+        return replace(self, slots={key: value for key, value in self.slots.items() if _slot(key) != slot})
 
     def settled(self, slots: Set[str]) -> Obj:
         """The container where `slots` name nothing any more: what was in them is there under unknown keys."""
-        moved = [value for key, value in self.slots.items() if key in slots]
+        moved = [value for key, value in self.slots.items() if _slot(key) in slots]
         if not moved:
             return self
-        left = {key: value for key, value in self.slots.items() if key not in slots}
+        left = {key: value for key, value in self.slots.items() if _slot(key) not in slots}
         return replace(self, items=self.items.union(*moved), slots=left)
+
+
+def _slot(key: str) -> str:
+    return key.removeprefix(MAYBE)
+
+
+def _either_slots(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
+    """The slots of one of two containers: what only one of them has for sure, is only maybe there."""
+    found: dict[str, Value] = {}
+    for side, other in ((left, right), (right, left)):
+        for key, value in side.items():
+            known = key if key in other else MAYBE + _slot(key)
+            found[known] = found.get(known, NOTHING) | value
+    return found
 
 
 def _either(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:

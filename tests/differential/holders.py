@@ -67,6 +67,61 @@ TENSORS = Holder(
     ("{h}.clear()", "{h} = []", "del {h}[:]"),
     LIST_TAKES,
 )
+# Taken out again in the step that put it in, or not.
+STACK = Holder(
+    "{h} = []",
+    (
+        "{h}.append({t})\nuse(out, {h}.pop())",
+        "{h}.append({t})\n{h}.append({t})\nuse(out, {h}.pop())",
+        "{h}.append({t})\nif random() < 0.5:\n    use(out, {h}.pop())",
+        "{h}.append({t})\ndel {h}[-1]",
+    ),
+    LIST_READS,
+    keyed=True,
+)
+BRIEF = Holder(
+    "{h} = {}",
+    (
+        "{h}[name] = {t}\nuse(out, {h}.pop(name))",
+        "{h}[name] = {t}\ndel {h}[name]",
+        "{h}[name] = {t}\nif random() < 0.5:\n    {h}.pop(name)",
+        "{h}[name] = {t}\n{h}[name] = {t}.clone()",
+        "{h}[name] = {t}\nkey = name + 'x'\n{h}.pop(key, None)",
+        "key = name[0]\n{h}[key] = {t}\nkey = key + 'x'\n{h}.pop(key, None)",
+    ),
+    (
+        "for tensor in {h}.values():\n    use(out, tensor)",
+        "for key in {h}:\n    use(out, {h}[key])",
+        "out.append(len({h}))",
+    ),
+    keyed=True,
+)
+# What is kept depends on the same condition as whether it was copied.
+CHOSEN = Holder(
+    "{h} = []",
+    (
+        "late = random() < 0.5\nother = {t}.clone() if late else {t}\nif late:\n    {h}.append(other)",
+        "late = random() < 0.5\nother = {t}.clone() if late else {t}\nif not late:\n    {h}.append(other)",
+        "other = {t}\nlate = random() < 0.5\nif late:\n    other = other.clone()\nif late:\n    {h}.append(other)",
+        "other = {t}\nlate = random() < 0.5\nif not late:\n    other = other.clone()\n"
+        "if late and random() < 0.5:\n    {h}.append(other)",
+        "late = random() < 0.5\nother = {t}.clone() if late else {t}\nlate = random() < 0.5\n"
+        "if late:\n    {h}.append(other)",
+    ),
+    LIST_READS,
+    ("{h}.clear()",),
+)
+SLOTS = Holder(
+    "{h} = Slots()",
+    ("{h}[name] = {t}", "{h}(name, {t})"),
+    (
+        "use_all(out, {h}.all)",
+        "for key in list({h}.tensors):\n    use(out, {h}[key])",
+        "out.append(len({h}.all))",
+    ),
+    keyed=True,
+)
+COPIES = Holder("{h} = Copies()", SLOTS.keeps, SLOTS.reads, keyed=True)
 # Full once in two steps: nothing may empty it in between.
 BATCH = Holder(
     "{h} = []",
@@ -143,7 +198,7 @@ PENDING = Holder(
     keyed=True,
 )
 # Dropped by no step: the variable of a reading loop would hold on to the old list, which the linter then takes
-# for the new one; and after `clear()` it has forgotten what a missing key gives.
+# for the new one.
 GROUPS = Holder(
     "{h} = defaultdict(list)",
     (
@@ -279,6 +334,6 @@ NAMES = Holder(
     ("{h}.clear()",),
 )
 HOLDERS = (
-    TENSORS, TENSORS, BATCH, PAIRS, PENDING, TABLE, TABLE, GROUPS, NESTED, VARIABLE, VARIABLE, FIRST, PAIR, JOBS,
+    TENSORS, TENSORS, STACK, BRIEF, CHOSEN, SLOTS, COPIES, BATCH, PAIRS, PENDING, TABLE, TABLE, GROUPS, NESTED, VARIABLE, VARIABLE, FIRST, PAIR, JOBS,
     CLOSURES, ITEMS, SLOT, RECORD, QUEUE, AHEAD, NAMES,
 )  # fmt: skip

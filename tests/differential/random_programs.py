@@ -2,8 +2,8 @@
 
 Every test is independent of the others (chance, or a part of the name that no other test of the program looks
 at), so that each path through the program is taken in some run. Left out, because the two differ by nature there:
-tests that depend on each other, holders that are emptied item by item, keys and places that are overwritten in
-the same step, one-item chunks (`islice(stream, 1)`), and the shapes that `Holder` describes. Copies that may be
+tests that depend on each other without asking the same variable, holders that are emptied item by item, keys that
+are worked out twice and overwritten in the same step, one-item chunks (`islice(stream, 1)`), and the shapes that `Holder` describes. Copies that may be
 none are warnings, threads read when they like, and arrays of numpy leave the guard's sight: not here either.
 """
 
@@ -18,8 +18,8 @@ from holders import HOLDERS, Holder
 HEAD = """\
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from functools import partial
-from itertools import chain, islice
+from functools import partial, reduce
+from itertools import chain, islice, pairwise
 from random import random
 
 import torch
@@ -69,6 +69,60 @@ class Item:
         use(out, self.tensor)
 
 
+class Wrapped:
+    def __init__(self, pairs):
+        self.pairs = pairs
+
+    def __iter__(self):
+        for key, tensor in self.pairs:
+            yield key, tensor
+
+
+class Stepped:
+    def __init__(self, pairs):
+        self.pairs = iter(pairs)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self.pairs)
+
+
+class Ahead(Stepped):
+    def __init__(self, pairs):
+        super().__init__(pairs)
+        self.ahead = None
+
+    def __next__(self):
+        found = self.ahead or next(self.pairs)
+        self.ahead = next(self.pairs, None)
+        return found
+
+
+class Slots:
+    def __init__(self):
+        self.tensors = {}
+
+    def __setitem__(self, key, tensor):
+        self.tensors[key] = tensor
+
+    def __getitem__(self, key):
+        return self.tensors[key]
+
+    def __call__(self, key, tensor):
+        self.tensors[key] = tensor
+
+    @property
+    def all(self):
+        return list(self.tensors.values())
+
+
+class Copies(Slots):
+    def __setitem__(self, key, tensor):
+        self.tensors[key] = tensor.clone()
+
+
 def load(weights: Iterable[tuple[str, torch.Tensor]], out: list) -> None:
 """
 TENSORS = (
@@ -78,6 +132,7 @@ TENSORS = (
 )  # fmt: skip
 # Each looks at another part of the name.
 NAME_TESTS = ("name[0] == 'a'", "'.q.' in name", "name.endswith('bias')", "'expert' in name")
+STEPPED = ("for name, weight in Stepped(weights):\n", "for name, weight in Ahead(weights):\n")
 # How a step gets its item; the step's statements follow in the loop's body.
 LOOPS = (
     "for name, weight in weights:\n",
@@ -93,6 +148,10 @@ LOOPS = (
     "for name, weight in ((key, tensor[:]) for key, tensor in weights):\n",
     "for name, weight in renamed(weights):\n",
     "for name, weight in islice(weights, 4):\n",
+    "for name, weight in Wrapped(weights):\n",
+    *STEPPED,
+    "for (name, weight), later in pairwise(weights):\n    use(out, later[1])\n",
+    "for earlier, (name, weight) in pairwise(weights):\n    out.append(len(earlier[0]))\n",
     "stream = iter(weights)\nwhile (item := next(stream, None)) is not None:\n    name, weight = item\n",
     "stream = iter(weights)\nwhile True:\n    item = next(stream, None)\n    if item is None:\n        break\n"
     "    name, weight = item\n",
@@ -170,7 +229,9 @@ class _Writer:
         return [self._maybe_wrapped(self._some(*drops))] if drops and self._one_in(3) else []
 
     def _looped(self, uses: list[_Use], after: list[str]) -> str:
-        loop = self._some(*LOOPS)
+        # In a class's own `next()` the two name other places for a variable that a function captures.
+        captured = any("loading(" in step for use in uses for step in use.steps)
+        loop = self._some(*(loop for loop in LOOPS if not (captured and loop in STEPPED)))
         body = [step for use in uses for step in use.steps]
         self._chance.shuffle(body)
         if self._one_in(6):
