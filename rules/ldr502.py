@@ -10,6 +10,9 @@ With expert parallelism a loader refuses the experts of other ranks. A missing a
 that was loaded is searched for again, or reported as missing. An answer that is not looked at turns the refusal into
 success: the check that every parameter was loaded passes over a parameter that no one has written.
 
+It is a hazard, not an error: no weight is overwritten with wrong bytes, and whether a check is fooled depends on which
+rank holds which experts.
+
 ## Example
     for param_name, weight_name, expert_id, shard_id in mapping:
         target = name.replace(weight_name, param_name)
@@ -52,7 +55,7 @@ def message(event: Observation) -> str:
 RULE = Rule[Observation](
     "LDR502",
     "loader-result-inconsistent",
-    Category.CORRECTNESS,
+    Category.HAZARD,
     "0.1.0",
     False,
     always,
