@@ -230,7 +230,8 @@ class _Writer:
 
     def _looped(self, uses: list[_Use], after: list[str]) -> str:
         # In a class's own `next()` the two name other places for a variable that a function captures.
-        captured = any("loading(" in step for use in uses for step in use.steps)
+        steps = "".join(step for use in uses for step in use.steps)
+        captured = "loading(" in steps or "tensor=" in steps
         loop = self._some(*(loop for loop in LOOPS if not (captured and loop in STEPPED)))
         body = [step for use in uses for step in use.steps]
         self._chance.shuffle(body)
