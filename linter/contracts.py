@@ -29,12 +29,17 @@ EFFECTS: dict[str, frozenset[str]] = {
     "functions": frozenset(
         {
             "view", "conditional_copy", "copy", "metadata", "mutate", "text", "capture", "shallow_copy", "await",
-            "submit", "spawn", "submit_items", "put", "take", "reduce", "keep", "same", "consume", "tee",
+            "submit", "spawn", "submit_items", "put", "take", "reduce", "keep", "same", "consume", "tee", "parameter",
+            "adopt",
         }
     ),
     "methods": frozenset(
-        {"submit", "spawn", "submit_items", "await", "read", "produce", "bundle", "keep", "own", "drain"}
+        {
+            "submit", "spawn", "submit_items", "await", "synchronize", "read", "produce", "bundle", "keep", "own",
+            "drain", "adopt",
+        }
     ),
+    "attributes": frozenset({"adopt"}),
     "modules": frozenset({"read"}),
     "classes": frozenset({"executor", "list", "set", "dict", "weak", "callbacks"}),
 }  # fmt: skip
@@ -48,7 +53,10 @@ OPERATIONS: dict[str, frozenset[str]] = {
     ),
     "lazy_methods": frozenset({"same"}),
     "eager": frozenset({"list", "set", "dict"}),
-    "copy_if_true": frozenset(),  # any keyword
+    # Any keyword:
+    "copy_if_true": frozenset(),
+    "adopt_if_true": frozenset(),
+    "background_if_true": frozenset(),
 }
 
 
@@ -61,12 +69,15 @@ class Contracts:
     tensor_results: dict[str, str] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
     methods: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
     modules: dict[str, str] = field(default_factory=dict)
     classes: dict[str, str] = field(default_factory=dict)
     lazy: dict[str, str] = field(default_factory=dict)
     lazy_methods: dict[str, str] = field(default_factory=dict)
     eager: dict[str, str] = field(default_factory=dict)
     copy_if_true: dict[str, str] = field(default_factory=dict)
+    adopt_if_true: dict[str, str] = field(default_factory=dict)
+    background_if_true: dict[str, str] = field(default_factory=dict)
     producers: list[Producer] = field(default_factory=list)
     # By each qualified name that makes their streams; the last one of a name counts.
     producer_by_call: dict[str, Producer] = field(default_factory=dict)

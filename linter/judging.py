@@ -81,7 +81,7 @@ def _retained(
         by_unit[event.kept.unit].append((event, rule))
     lenders = settings.lenders()
     for unit, mine in by_unit.items():
-        definite = [event for event, _ in mine if not (event.conditional or event.is_callers)]
+        definite = [one for one, rule in mine if rule.fixable and not (one.conditional or one.is_callers)]
         repairs = _repairs(definite, project.functions_beside(unit))
         for event, rule in mine:
             yield _finding(event, rule, _steps(event), _consequences(event, lenders), _fix(event, repairs))
@@ -147,7 +147,7 @@ def _steps(event: Retention) -> list[Note]:
         )
     return [
         Note("borrowed", event.borrowed, borrowed),
-        Note("kept", event.kept, "kept here"),
+        Note("kept", event.kept, "copied from here on" if event.holder_kind is Holder.COPYING else "kept here"),
         Note("advanced", event.advanced, advanced),
         Note("read", event.read, event.read_note),
     ]
@@ -165,8 +165,11 @@ def _step(note: Note) -> Step:
 
 
 def _consequences(event: Retention, lenders: list[str]) -> tuple[str, ...]:
+    corrupts = f"corrupts with: {', '.join(lenders)}"
+    if event.holder_kind in (Holder.COPYING, Holder.PARAMETER):
+        return (corrupts,)
     held = "the tensor" if event.holder_kind is Holder.VARIABLE else "every kept tensor"
-    return (f"corrupts with: {', '.join(lenders)}", f"otherwise: holds {held} in memory until it is read")
+    return (corrupts, f"otherwise: holds {held} in memory until it is read")
 
 
 def brief(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import libcst as cst
+from loaderlint.linter.interpreter.adoption import Adoption
 from loaderlint.linter.interpreter.assignments import Assignments
 from loaderlint.linter.interpreter.attributes import Attributes
 from loaderlint.linter.interpreter.calls import Calls
@@ -20,6 +21,7 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.statements import Statements
 from loaderlint.linter.interpreter.tensors import Libraries
 from loaderlint.linter.interpreter.values import NOTHING, Loan, Loc, Value, ref
+from loaderlint.linter.interpreter.writing import Writing
 from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.streams import is_measured
 from loaderlint.linter.settings import Assume
@@ -38,6 +40,8 @@ class Interpreter(
     Containers,
     Iteration,
     Libraries,
+    Adoption,
+    Writing,
 ):
     """Runs one function abstractly, with everything of its file that it calls."""
 

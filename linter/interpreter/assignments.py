@@ -20,6 +20,7 @@ from loaderlint.linter.interpreter.values import (
     Tuple,
     Value,
     is_text,
+    loans,
 )
 
 
@@ -117,9 +118,14 @@ class Assignments(Core, ABC):
     ) -> None:
         state.forget(context.frame, target.attr.value)
         base = self.evaluate(target.value, state, context)
+        adopts = self.contracts.attributes.get(target.attr.value) == "adopt"
+        if adopts and any(loans(base)):
+            return
         if not state.refs(base) and state.holds_loans(value):
             base = self.place(target.value, state, context)
-        held = self.keep(value, self.kept_at(site.node, context, Holder.OBJECT, target, site.value))
+        kind = Holder.PARAMETER if adopts else Holder.OBJECT
+        held = self.keep(value, self.kept_at(site.node, context, kind, target, site.value))
+        self.belong_to_module(base, held, state)
         if target.attr.value in self.contracts.loader_attributes:
             self.run_as_loader(value, target, state, context)
         objects = [(loc, obj) for loc, obj in state.objects(base) if obj.kind is Kind.OBJECT]
@@ -158,3 +164,4 @@ class Assignments(Core, ABC):
         if not stored:
             # A slot of a tensor: the data is copied into it.
             self.read(state, value, site.node, context)
+            self.written(base, target.value, value, site.node, context)

@@ -15,6 +15,7 @@ from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Argument, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, STREAM_KINDS, Kind, Obj
+from loaderlint.linter.interpreter.lending import literal_argument
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
@@ -110,7 +111,11 @@ class Calls(Core, ABC):
                 # A library that reads tensors at once, as the contracts say: nothing is assumed.
                 for item in arguments:
                     self.read(state, item.value, node, context)
+                self.written_out(arguments, node, context)
+                self._wait_for_copies(atom.name.rpartition(".")[2], state)
                 return NOTHING
+            if result is None:
+                self._wait_for_copies(atom.name.rpartition(".")[2], state)
             return self._unknown(arguments, node, state, context) if result is None else result
         if isinstance(atom, Method):
             return self._method(atom, arguments, node, state, context)
@@ -252,18 +257,25 @@ class Calls(Core, ABC):
             return self.spawn(arguments, node, state, context)
         if effect == "submit_items" and len(arguments) > 1 and self.is_stream(state, arguments[1].value):
             return self.submit_items(arguments, node, state, context)
+        if effect == "adopt" and lent:
+            return self.adopt(arguments, node, state, context)
         if effect == "keep" and lent:
             return self.keep_for_good(arguments, node, state, context)
         if effect == "bundle":
             return tuple_of(*(item.value for item in arguments))
         if effect == "produce":
             return self.new(state, node, context, Obj(Kind.STREAM, code=PAIR))
+        self._wait_for_copies(name, state)
         if effect == "await":
-            state.pending = frozenset()
+            state.finish("")
         if effect == "read":
             for item in arguments:
                 self.read(state, item.value, node, context)
+                self.copy_in_background(name, item.value, item.node, arguments, node, state, context)
             return NOTHING
+        adopted = self.contracts.adopt_if_true.get(name)
+        if lent and adopted is not None and literal_argument(arguments, adopted) is True:
+            return self.adopt(arguments, node, state, context)
         if name in CONTAINER_METHODS and lent:
             mapping = name == "setdefault" and is_text(arguments[0].value)
             for loc, obj in state.objects(self.place(receiver_node(node), state, context)):
@@ -294,6 +306,11 @@ class Calls(Core, ABC):
         if streams:
             return self.new(state, node, context, Obj(Kind.MAYBE_STREAM, fields={"0": streams}))
         return NOTHING
+
+    def _wait_for_copies(self, name: str, state: State) -> None:
+        """A function or method is called: if its name says so, what was copied in the background is done."""
+        if state.pending and self.contracts.methods.get(name) == "synchronize":
+            state.finish("copy")
 
     def _callee_text(self, node: cst.CSTNode, context: Context) -> str:
         """The callee as it is written, for the report; a `map` calls without a call expression."""

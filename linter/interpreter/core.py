@@ -201,6 +201,45 @@ class Core(Usage, ABC):
         """What the functions in `value` refer to in the scopes around them."""
 
     @abstractmethod
+    def parameter(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """A parameter or buffer that is made of a tensor."""
+
+    @abstractmethod
+    def adopt(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> Value:
+        """A module gets the memory of what is given."""
+
+    @abstractmethod
+    def belong_to_module(self, holders: Value, held: Value, state: State) -> None:
+        """What a parameter is stored in outlives the call."""
+
+    @abstractmethod
+    def written(
+        self, tensor: Value, text: cst.CSTNode, source: Value, node: cst.CSTNode, context: Context
+    ) -> None:
+        """`node` writes `source` into a tensor."""
+
+    @abstractmethod
+    def written_out(self, arguments: Sequence[Argument], node: cst.CSTNode, context: Context) -> None:
+        """The result of a function is written into a tensor that it is given."""
+
+    @abstractmethod
+    def copy_in_background(
+        self,
+        name: str,
+        source: Value,
+        tensor: cst.CSTNode,
+        arguments: Sequence[Argument],
+        node: cst.CSTNode,
+        state: State,
+        context: Context,
+    ) -> None:
+        """A method that may copy later is called."""
+
+    @abstractmethod
     def keep_for_good(
         self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
     ) -> Value:

@@ -22,12 +22,15 @@ class Holder(str, Enum):
     TEED = "teed"
     SUBMITTED = "submitted"
     KEEPER = "keeper"
+    PARAMETER = "parameter"
+    COPYING = "copying"
 
 
 class Fact(str, Enum):
     """What an event says; each rule is about one of these."""
 
     RETAINED = "retained"
+    MUTATED = "mutated"
     ANSWER_LOST = "answer-lost"
     RESTORED_OVER = "restored-over"
     USED_AFTER_CLOSE = "used-after-close"

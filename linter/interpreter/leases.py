@@ -60,9 +60,9 @@ class Leases(ABC):
         def held(atom: Atom) -> Atom:
             if not isinstance(atom, Loan) or atom.stale:
                 return atom
-            # What a `partial` has captured stays captured, wherever the `partial` itself is put.
-            captured = atom.kept is not None and atom.kept.kind is Holder.CAPTURED
-            return atom if captured else atom._replace(kept=kept)
+            # What a `partial` has captured, or a parameter is made of, stays so wherever that is put.
+            settled = atom.kept is not None and atom.kept.kind in (Holder.CAPTURED, Holder.PARAMETER)
+            return atom if settled else atom._replace(kept=kept)
 
         return rewrite(value, held)
 
@@ -105,7 +105,12 @@ class Leases(ABC):
         for loc in sorted(state.pending):
             self._report_all(
                 state.reachable([state.heap[loc].items]),
-                lambda loan: (loan.kept.site, "a worker may read it only now"),
+                lambda loan: (
+                    loan.kept.site,
+                    "the copy may still be running"
+                    if loan.kept.kind is Holder.COPYING
+                    else "a worker may read it only now",
+                ),
             )
 
     def advance_all(self, state: State, value: Value, site: Site) -> None:

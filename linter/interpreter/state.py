@@ -137,6 +137,10 @@ class State:
                     roots.append(atom.receiver)
         return found
 
+    def finish(self, operation: str) -> None:
+        """The jobs of that kind are waited for: work of others, or copies."""
+        self.pending = frozenset(loc for loc in self.pending if self.heap[loc].operation != operation)
+
     def same_as(self, other: State) -> bool:
         """Whether both hold the same facts: the loop's fixpoint is reached."""
         return (

@@ -110,6 +110,7 @@ class Statements(Core, ABC):
             self.extend(loc, value, state, context, node, node.target, node.value)
         if not containers:
             self.read(state, target | value, node, context)
+            self.written(target, node.target, NOTHING, node, context)
 
     def _run_Return(self, node: cst.Return, state: State, context: Context) -> None:
         value = self.evaluate(node.value, state, context) if node.value is not None else NOTHING
@@ -286,7 +287,7 @@ class Statements(Core, ABC):
         def leave(now: State) -> None:
             self._call_back(entered, node, now, context)
             if self.joins_at_exit(entered):
-                now.pending = frozenset()
+                now.finish("")
             self.close(now, entered, node, context)
 
         leave(state)

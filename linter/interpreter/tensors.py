@@ -49,7 +49,12 @@ class Libraries(Lending, Workers, ABC):
             return NOTHING
         self.read(state, receiver, node, context)
         if effect == "mutate":
+            given = NOTHING.union(*(item.value for item in arguments))
+            self.written(receiver, receiver_node(node), given, node, context)
+            for item in arguments:
+                self.copy_in_background(name, item.value, item.node, arguments, node, state, context)
             return receiver
+        self.copy_in_background(name, receiver, receiver_node(node), arguments, node, state, context)
         copies = self.contracts.copy_if_true.get(name)
         if effect == "copy" or (copies is not None and literal_argument(arguments, copies) is True):
             return NOTHING
@@ -108,6 +113,7 @@ class Libraries(Lending, Workers, ABC):
             if obj.kind is Kind.OBJECT:
                 known = obj.fields.get("*", NOTHING)
                 state.update(loc, fields={**obj.fields, "*": known | self.keep(value.value, kept)})
+        self.belong_to_module(named, value.value, state)
         return NOTHING
 
     def _attributes(self, arguments: Sequence[Argument], state: State, context: Context) -> Value:
@@ -154,9 +160,11 @@ class Libraries(Lending, Workers, ABC):
             return frozenset(loans(given))
         if effect == "same":
             return given
-        if effect == "mutate":
+        if effect == "mutate" and arguments:
             self.read(state, given, node, context)
-            return frozenset(loans(arguments[0].value)) if arguments else NOTHING
+            rest = NOTHING.union(*(item.value for item in arguments[1:]))
+            self.written(arguments[0].value, arguments[0].node, rest, node, context)
+            return frozenset(loans(arguments[0].value))
         if effect == "conditional_copy":
             self.read(state, given, node, context)
             return made_conditional(given)
@@ -183,6 +191,10 @@ class Libraries(Lending, Workers, ABC):
             return NOTHING
         if effect == "tee" and arguments:
             return self._tee(arguments, node, state, context)
+        if effect == "parameter":
+            return self.parameter(arguments, node, state, context)
+        if effect == "adopt":
+            return self.adopt(arguments, node, state, context)
         if effect == "keep":
             return self.keep_for_good(arguments, node, state, context)
         if effect == "copy":

@@ -24,6 +24,8 @@ def meets_other_tensors(tree: Tree, event: Retention) -> str:
     """
     if event.holder_kind in (Holder.SUBMITTED, Holder.CAPTURED):
         return ""
+    if event.holder_kind is Holder.PARAMETER:
+        return "a parameter stays on its device"
     scope = tree.scope(event.kept.node)
     if "." in event.holder:
         return "other functions may read it on its device"
