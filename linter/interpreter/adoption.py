@@ -45,9 +45,15 @@ class Adoption(Core, ABC):
             self.new(state, node, context, Obj(Kind.OBJECT, held, escapes=True), "module")
         return NOTHING
 
-    def belong_to_module(self, holders: Value, held: Value, state: State) -> None:
-        """What a parameter is stored in, and is known by nothing else, is a module or a parameter: it outlives the call."""
-        if any(loan.kept is not None and loan.kept.kind is Holder.PARAMETER for loan in loans(held)):
-            for loc, obj in state.objects(holders):
-                if obj.kind is Kind.OBJECT and obj.code is None:
-                    state.update(loc, escapes=True)
+    def belong_to_module(
+        self, holders: Value, held: Value, node: cst.CSTNode, state: State, context: Context
+    ) -> None:
+        """What a parameter is stored in, and nothing is known of, is a module or a parameter: it outlives the call."""
+        made = (loan for loan in loans(held) if loan.kept is not None and loan.kept.kind is Holder.PARAMETER)
+        parameters: Value = frozenset(made)
+        objects = state.objects(holders) if parameters else []
+        for loc, obj in objects:
+            if obj.kind is Kind.OBJECT and obj.code is None:
+                state.update(loc, escapes=True)
+        if parameters and not objects:
+            self.new(state, node, context, Obj(Kind.OBJECT, parameters, escapes=True), "module")

@@ -125,7 +125,7 @@ class Assignments(Core, ABC):
             base = self.place(target.value, state, context)
         kind = Holder.PARAMETER if adopts else Holder.OBJECT
         held = self.keep(value, self.kept_at(site.node, context, kind, target, site.value))
-        self.belong_to_module(base, held, state)
+        self.belong_to_module(base, held, site.node, state, context)
         if target.attr.value in self.contracts.loader_attributes:
             self.run_as_loader(value, target, state, context)
         objects = [(loc, obj) for loc, obj in state.objects(base) if obj.kind is Kind.OBJECT]

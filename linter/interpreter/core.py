@@ -213,7 +213,9 @@ class Core(Usage, ABC):
         """A module gets the memory of what is given."""
 
     @abstractmethod
-    def belong_to_module(self, holders: Value, held: Value, state: State) -> None:
+    def belong_to_module(
+        self, holders: Value, held: Value, node: cst.CSTNode, state: State, context: Context
+    ) -> None:
         """What a parameter is stored in outlives the call."""
 
     @abstractmethod

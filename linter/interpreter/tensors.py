@@ -113,7 +113,7 @@ class Libraries(Lending, Workers, ABC):
             if obj.kind is Kind.OBJECT:
                 known = obj.fields.get("*", NOTHING)
                 state.update(loc, fields={**obj.fields, "*": known | self.keep(value.value, kept)})
-        self.belong_to_module(named, value.value, state)
+        self.belong_to_module(named, value.value, node, state, context)
         return NOTHING
 
     def _attributes(self, arguments: Sequence[Argument], state: State, context: Context) -> Value:
