@@ -109,7 +109,7 @@ def test_a_repair_does_not_touch_what_is_off(loader: Path, loaderlint: Run) -> N
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("select = ['LDR102', 'LDR192']", 2, "no rule code begins with 'LDR192'; did you mean LDR1"),
+        ("select = ['LDR102', 'LDR1O2']", 2, "no rule code begins with 'LDR1O2'; did you mean LDR102?"),
         ("ignore = [\n  'E501',\n]", 2, "no rule code begins with 'E501'"),
         ("\nextend-select = ['']", 3, "no rule code begins with ''"),
         ("select = 'LDR102'", 2, "`select` has to be a list of codes"),
