@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from loaderlint.rules.codes import rule_codes
@@ -78,5 +79,8 @@ def near(code: str, others: Sequence[str] = ()) -> str:
     """The end of a message about a code that is none: which one may have been meant. "" for no idea."""
     known = [*rule_codes(), *others]
     folded = code.upper() if code[:3].upper() == "LDR" else code.lower()
-    close = get_close_matches(folded, known, 1)
-    return f"; did you mean {close[0]}?" if close else ""
+    close = get_close_matches(folded, known, 5)
+    if not close:
+        return ""
+    # Of equally near ones, the one that begins the same: `LDR192` is sooner meant to be `LDR102` than `LDR902`.
+    return f"; did you mean {max(close, key=lambda one: len(commonprefix([one, folded])))}?"

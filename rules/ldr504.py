@@ -49,7 +49,7 @@ def message(event: Observation) -> str:
 RULE = Rule[Observation](
     "LDR504",
     "restore-over-live-attribute",
-    Category.CORRECTNESS,
+    Category.HAZARD,
     "0.1.0",
     False,
     always,

@@ -88,6 +88,8 @@ class Conditions(Core, ABC):
         if known is not None:
             return known
         name = test.expression if isinstance(test, cst.UnaryOperation) else test
+        if isinstance(test, cst.Name) and test.value in ("True", "False"):
+            return test.value == "True"
         if not isinstance(name, cst.Name) or name.value not in _constant_parameters(context.function):
             return None
         (atom,) = (

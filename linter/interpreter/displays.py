@@ -101,7 +101,8 @@ class Displays(Core, ABC):
         frame = self.number(("comprehension", clause, context.frame))
         self.parents[frame] = context.frame
         state.frames[frame] = {}
-        inner = replace(context, frame=frame, breaks=[], continues=[], returns=[])
+        around = context.frame if context.around is None else context.around
+        inner = replace(context, frame=frame, around=around, breaks=[], continues=[], returns=[])
         self._clause(clause, source, state, inner, emit)
         state.frames.pop(frame, None)
 

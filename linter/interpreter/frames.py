@@ -43,6 +43,8 @@ class Context:
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
     lent: frozenset[Guard] = frozenset()
+    # Inside a comprehension, which has a frame of its own: the frame of the function around it.
+    around: int | None = None
     # Inside a `try`: the join of the states in which something may raise.
     failing: State | None = None
 

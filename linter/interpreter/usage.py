@@ -96,7 +96,8 @@ def _way(node: cst.CSTNode, context: Context) -> tuple[tuple[int, Site], ...]:
     steps: list[tuple[int, Site]] = []
     here: Context | None = context
     while here is not None:
-        steps.append((here.frame, Site(here.unit, node)))
+        frame = here.frame if here.around is None else here.around
+        steps.append((frame, Site(here.unit, node)))
         node, here = here.call or node, here.caller
     return tuple(steps)
 
