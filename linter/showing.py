@@ -5,6 +5,7 @@ from __future__ import annotations
 from loaderlint.linter.interpreter.analysis import Interpreter
 from loaderlint.linter.interpreter.describe import describe
 from loaderlint.linter.interpreter.watching import Watch
+from loaderlint.linter.reading.candidates import candidates
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.source import SourceError, read_source
 from loaderlint.linter.settings import Settings
@@ -18,7 +19,7 @@ def show_ownership(path: str, line: int, settings: Settings) -> list[str]:
     project = Project(settings.contracts)
     index = project.add(read_source(path))
     watch = Watch(path, line)
-    for function in sorted(index.candidates(), key=lambda item: item.qualname.count(".")):
+    for function in sorted(candidates(index, project.maker_offers), key=lambda item: item.qualname.count(".")):
         Interpreter(project, settings, watch).run(function)
     if watch.state is None:
         message = "no function that handles a weight stream has a statement on this line"
