@@ -19,7 +19,9 @@ def show_ownership(path: str, line: int, settings: Settings) -> list[str]:
     project = Project(settings.contracts)
     index = project.add(read_source(path))
     watch = Watch(path, line)
-    for function in sorted(candidates(index, project.maker_offers), key=lambda item: item.qualname.count(".")):
+    for function in sorted(
+        candidates(index, project.exports.maker_offers), key=lambda item: item.qualname.count(".")
+    ):
         Interpreter(project, settings, watch).run(function)
     if watch.state is None:
         message = "no function that handles a weight stream has a statement on this line"
