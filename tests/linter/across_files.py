@@ -1,7 +1,7 @@
 """Reads small projects of several files, and the findings that are expected in them.
 
 In tests/linter/projects/*.md a heading names a project, and the fenced block under it holds its files:
-`=== path` begins one. A comment `# LDR102` at the end of a line names what is found there, and
+`=== path` begins one. A comment `# LDR102` (or `# LDR102, LDR307`) at the end of a line names what is found there, and
 `# MISSING LDR102: why` what should be, and is not yet. These comments are cut off before a file is written.
 Everything else must stay silent.
 """
@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-_MARK = re.compile(r"  # (?:(LDR\d{3})|MISSING LDR\d{3}: \S.*)$")
+_MARK = re.compile(r"  # (?:(LDR\d{3}(?:, LDR\d{3})*)|MISSING LDR\d{3}: \S.*)$")
 Place = tuple[str, int, str]
 
 
@@ -42,7 +42,7 @@ def tree(text: str) -> Tree:
         for number, line in enumerate(lines, 1):
             mark = _MARK.search(line)
             if mark and mark[1]:
-                expected.append((path, number, mark[1]))
+                expected += [(path, number, code) for code in mark[1].split(", ")]
             if not mark and "LDR" in line:
                 raise ValueError(f"{path}:{number}: cannot read the mark in {line!r}")
         files[path] = "".join(_MARK.sub("", line) + "\n" for line in lines)
