@@ -70,7 +70,8 @@ def _unpack(wheel: Path, target: Path) -> None:
 def rows_of(report: Report, root: Path) -> list[Row]:
     """The findings in the form that is recorded, in order."""
     rows = [
-        (_inside(one.path, root), one.line, one.code, one.severity.value, one.function) for one in report.findings
+        (_inside(one.path, root), one.line, one.code, one.severity.value, one.function)
+        for one in report.findings
     ]
     return sorted(rows)
 
@@ -133,7 +134,9 @@ def _checked(folder: Path, release: str, update: bool) -> int:
 
 def main() -> int:
     """Compare or record every release that is named."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--update", action="store_true", help="record what is found now")
     parser.add_argument("folder", metavar="DIR", type=Path, help="where the releases are, or are unpacked to")
     parser.add_argument("releases", metavar="RELEASE", nargs="+", help="for example sglang-0.5.23")

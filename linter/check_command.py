@@ -34,7 +34,9 @@ def _codes(name: str, help: str) -> object:
     return click.option(name, metavar="CODES", multiple=True, callback=_split, help=help)
 
 
-def _split(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+def _split(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...] | None:
     """The codes of all uses of one option; None if it was not used."""
     return tuple(code.strip() for value in values for code in value.split(",")) if values else None
 

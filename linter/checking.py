@@ -18,9 +18,8 @@ from loaderlint.linter.reading.source import SourceFile
 from loaderlint.linter.reloading.observing import Observer
 from loaderlint.linter.selection import is_on
 from loaderlint.linter.settings import Settings
+from loaderlint.rules.codes import INTERNAL_ERROR
 from loaderlint.rules.registry import BY_CODE
-
-INTERNAL_ERROR = "LDR900"
 
 
 class Checker:
@@ -131,20 +130,11 @@ def _place(event: Event) -> object:
 
 
 def _internal_error(source: SourceFile, function: Function, error: Exception) -> Finding:
-    rule = BY_CODE[INTERNAL_ERROR]
-    node = function.node
-    column = source.column_of_byte(node.lineno, node.col_offset)
-    return Finding(
-        code=rule.code,
-        name=rule.name,
-        category=rule.category,
-        severity=rule.severity,
-        path=source.path,
-        line=node.lineno,
-        column=column,
-        end_line=node.lineno,
-        end_column=column + len("def"),
+    line, column = function.node.lineno, source.column_of_byte(function.node.lineno, function.node.col_offset)
+    return BY_CODE[INTERNAL_ERROR].finding(
+        source.path,
+        (line, column, line, column + len("def")),
+        f"`{function.qualname}` could not be analysed, please report it: {brief(error)}",
+        NoFix("the function was not analysed"),
         function=function.qualname,
-        message=f"`{function.qualname}` could not be analysed, please report it: {brief(error)}",
-        fix=NoFix("the function was not analysed"),
     )

@@ -47,8 +47,20 @@ EFFECTS: dict[str, frozenset[str]] = {
 OPERATIONS: dict[str, frozenset[str]] = {
     "lazy": frozenset(
         {
-            "same", "part", "takewhile", "enumerate", "zip", "map", "starmap", "filter", "reversed", "chain", "flatten", "groupby",
-            "pairwise", "batched",
+            "same",
+            "part",
+            "takewhile",
+            "enumerate",
+            "zip",
+            "map",
+            "starmap",
+            "filter",
+            "reversed",
+            "chain",
+            "flatten",
+            "groupby",
+            "pairwise",
+            "batched",
         }
     ),
     "lazy_methods": frozenset({"same"}),

@@ -43,9 +43,7 @@ class Report:
 def check_paths(paths: Sequence[str], settings: Settings | None = None) -> Report:
     """Check every file behind `paths`; a file that cannot be checked becomes an error of the report."""
     found = discover(paths)
-    report = Report(
-        errors=list(found.errors), settings=settings or Settings(), named=frozenset(found.files)
-    )
+    report = Report(errors=list(found.errors), settings=settings or Settings(), named=frozenset(found.files))
     with _no_garbage_collection():
         checker = _analysed(found, report)
         if checker is not None:

@@ -11,7 +11,7 @@ from loaderlint.linter.findings import Applicability, FileError, Finding, Fix
 from loaderlint.linter.fixing import Repair, repair
 from loaderlint.linter.reading.source import STANDARD_INPUT, SourceError, SourceFile
 from loaderlint.linter.rewriting import RewriteError, rewrite
-from loaderlint.linter.suppressions import UNUSED
+from loaderlint.rules.codes import UNUSED
 
 SAFE = frozenset({Applicability.SAFE})
 SAFE_AND_UNSAFE = frozenset({Applicability.SAFE, Applicability.UNSAFE})

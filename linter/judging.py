@@ -35,7 +35,9 @@ def judged(
     for event in events:
         (observations if isinstance(event, Observation) else retentions).append(event)
     on = frozenset(rule.code for rule in RULES if is_on(rule, settings.layers))
-    findings = list(_retained(_ruled(_definite_first(_as_seen(retentions, project, named)), on), project, settings))
+    findings = list(
+        _retained(_ruled(_definite_first(_as_seen(retentions, project, named)), on), project, settings)
+    )
     for event, rule in _ruled(observations, on):
         findings.append(_finding(event, rule, event.notes, (), NoFix("no repair is known for this shape")))
     return findings
@@ -100,23 +102,15 @@ def _repairs(
 def _finding(
     event: Event, rule: Rule[Any], notes: Iterable[Note], consequences: tuple[str, ...], fix: Fix | NoFix
 ) -> Finding:
-    line, column, end_line, end_column = event.at.unit.range(event.at.node)
-    return Finding(
-        code=rule.code,
-        name=rule.name,
-        category=rule.category,
-        severity=rule.severity,
-        path=event.at.unit.path,
-        line=line,
-        column=column,
-        end_line=end_line,
-        end_column=end_column,
+    return rule.finding(
+        event.at.unit.path,
+        event.at.unit.range(event.at.node),
+        rule.message(event),
+        fix,
         function=event.at.unit.qualname,
-        message=rule.message(event),
         steps=tuple(_step(note) for note in notes),
         assumptions=event.assumptions,
         consequences=(*consequences, *([rule.consequence] if rule.consequence else [])),
-        fix=fix,
     )
 
 
@@ -133,7 +127,7 @@ def _steps(event: Retention) -> list[Note]:
         "borrowed here, valid until the next step",
         "the stream advances: every kept tensor is stale",
     )
-    if _closes(event.advanced.node):
+    if event.closed:
         borrowed, advanced = (
             "borrowed here, valid until its producer is closed",
             "closed: every kept tensor is stale",
@@ -147,16 +141,12 @@ def _steps(event: Retention) -> list[Note]:
         )
     return [
         Note("borrowed", event.borrowed, borrowed),
-        Note("kept", event.kept, "copied from here on" if event.holder_kind is Holder.COPYING else "kept here"),
+        Note(
+            "kept", event.kept, "copied from here on" if event.holder_kind is Holder.COPYING else "kept here"
+        ),
         Note("advanced", event.advanced, advanced),
         Note("read", event.read, event.read_note),
     ]
-
-
-def _closes(node: cst.CSTNode) -> bool:
-    """The end of a `with`, or `producer.close()`."""
-    method = node.func if isinstance(node, cst.Call) else None
-    return isinstance(node, cst.With) or (isinstance(method, cst.Attribute) and method.attr.value == "close")
 
 
 def _step(note: Note) -> Step:

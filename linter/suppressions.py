@@ -15,9 +15,6 @@ from loaderlint.linter.reading.comments import Comment, comments
 from loaderlint.linter.reading.source import SourceFile
 
 NOQA = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
-UNUSED = "LDR901"
-"""The rule about comments that silence nothing, see `unused.py`."""
-
 _SEPARATOR = re.compile(r"[,\s]+")
 
 

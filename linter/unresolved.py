@@ -14,10 +14,9 @@ from loaderlint.linter.reading.source import SourceFile
 from loaderlint.linter.selection import is_on
 from loaderlint.linter.settings import OwnContracts, Settings
 from loaderlint.linter.toml_lines import line_of
+from loaderlint.rules.codes import UNRESOLVED
 from loaderlint.rules.registry import BY_CODE
 from packaging.utils import canonicalize_name
-
-UNRESOLVED = "LDR902"
 
 # The tables that list qualified names, and those whose keys are qualified names.
 _LISTING = ("functions", "classes")
@@ -89,18 +88,5 @@ def _place(own: OwnContracts, keys: tuple[str, ...], entry: int, name: str) -> t
 
 
 def _finding(source: SourceFile, line: int, column: int, end_column: int, message: str) -> Finding:
-    rule = BY_CODE[UNRESOLVED]
-    return Finding(
-        code=rule.code,
-        name=rule.name,
-        category=rule.category,
-        severity=rule.severity,
-        path=source.path,
-        line=line,
-        column=column,
-        end_line=line,
-        end_column=end_column,
-        function="",
-        message=message,
-        fix=NoFix("which name is meant is for you to say"),
-    )
+    fix = NoFix("which name is meant is for you to say")
+    return BY_CODE[UNRESOLVED].finding(source.path, (line, column, line, end_column), message, fix)

@@ -1,4 +1,4 @@
-"""`# noqa` comments that name our codes and silence nothing with them (LDR901), and what is left without these codes."""
+"""`# noqa` comments that name our codes and silence nothing (LDR901), and what is left of them without these codes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from loaderlint.linter.findings import Applicability, Edit, Finding, Fix
 from loaderlint.linter.reading.comments import Comment, comments
 from loaderlint.linter.reading.source import SourceFile
 from loaderlint.linter.selection import Layer, is_on
-from loaderlint.linter.suppressions import NOQA, UNUSED
+from loaderlint.linter.suppressions import NOQA
+from loaderlint.rules.codes import INTERNAL_ERROR, UNUSED
 from loaderlint.rules.registry import BY_CODE, RULES
-
-_FAILURE = "LDR900"
 
 _OURS = re.compile(r"# noqa:[^#]*\bLDR[0-9]", re.IGNORECASE)
 # A code, and what stands between it and the next one.
@@ -27,9 +26,11 @@ def unused(source: SourceFile, found: Sequence[Finding], layers: Iterable[Layer]
     Nothing where LDR901 is off, and nothing in a file of which a part was not analysed, or nobody would know of it.
     """
     layers = tuple(layers)
-    if not all(is_on(BY_CODE[code], layers) for code in (UNUSED, _FAILURE)) or not _OURS.search(source.text):
+    if not all(is_on(BY_CODE[code], layers) for code in (UNUSED, INTERNAL_ERROR)) or not _OURS.search(
+        source.text
+    ):
         return []
-    if any(finding.code == _FAILURE for finding in found):
+    if any(finding.code == INTERNAL_ERROR for finding in found):
         return []
     off = [rule.code for rule in RULES if not is_on(rule, layers)]
     return [finding for comment in comments(source) for finding in _judged(source, comment, found, off)]
@@ -54,26 +55,12 @@ def _is_idle(code: str, here: Sequence[str], off: Sequence[str]) -> bool:
 
 
 def _finding(source: SourceFile, comment: Comment, match: re.Match[str], idle: Sequence[str]) -> Finding:
-    rule = BY_CODE[UNUSED]
     named = " and ".join(f"`{code}`" for code in idle)
     silences = "silences" if len(idle) == 1 else "silence"
-    column = comment.column + match.start()
-    return Finding(
-        code=rule.code,
-        name=rule.name,
-        category=rule.category,
-        severity=rule.severity,
-        path=source.path,
-        line=comment.line,
-        column=column,
-        end_line=comment.line,
-        end_column=comment.column + match.end(),
-        function="",
-        message=f"{named} in a `noqa` comment {silences} nothing here",
-        fix=Fix(
-            Applicability.SAFE, f"remove {named} from the comment", (_edit(source, comment, match, idle),)
-        ),
-    )
+    place = (comment.line, comment.column + match.start(), comment.line, comment.column + match.end())
+    title, edits = f"remove {named} from the comment", (_edit(source, comment, match, idle),)
+    message = f"{named} in a `noqa` comment {silences} nothing here"
+    return BY_CODE[UNUSED].finding(source.path, place, message, Fix(Applicability.SAFE, title, edits))
 
 
 def _edit(source: SourceFile, comment: Comment, match: re.Match[str], idle: Sequence[str]) -> Edit:

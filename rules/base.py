@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from loaderlint.linter.findings import Category, Severity
+from loaderlint.linter.findings import Category, Finding, Fix, NoFix, Severity, Step
 from loaderlint.linter.interpreter.events import Event, Fact, Holder, Retention
 
 AnEvent = TypeVar("AnEvent", bound=Event)
@@ -38,6 +38,38 @@ class RuleInfo:
     def on_by_default(self) -> bool:
         """Whether it reports without being selected."""
         return not self.preview and self.category is not Category.PEDANTIC
+
+    def finding(
+        self,
+        path: str,
+        place: tuple[int, int, int, int],
+        message: str,
+        fix: Fix | NoFix,
+        *,
+        function: str = "",
+        steps: tuple[Step, ...] = (),
+        assumptions: tuple[str, ...] = (),
+        consequences: tuple[str, ...] = (),
+    ) -> Finding:
+        """What the rule found at `place`: line, column, end line and end column, all from 1, the last one exclusive."""
+        line, column, end_line, end_column = place
+        return Finding(
+            code=self.code,
+            name=self.name,
+            category=self.category,
+            severity=self.severity,
+            path=path,
+            line=line,
+            column=column,
+            end_line=end_line,
+            end_column=end_column,
+            function=function,
+            message=message,
+            steps=steps,
+            assumptions=assumptions,
+            consequences=consequences,
+            fix=fix,
+        )
 
 
 @dataclass(frozen=True)

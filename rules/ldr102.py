@@ -60,4 +60,6 @@ def message(event: Retention) -> str:
     )
 
 
-RULE = Rule[Retention]("LDR102", "borrowed-tensor-in-list", Category.CORRECTNESS, "0.1.0", True, matches, message)
+RULE = Rule[Retention](
+    "LDR102", "borrowed-tensor-in-list", Category.CORRECTNESS, "0.1.0", True, matches, message
+)

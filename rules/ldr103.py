@@ -48,4 +48,6 @@ def message(event: Retention) -> str:
     )
 
 
-RULE = Rule[Retention]("LDR103", "borrowed-tensor-in-dict", Category.CORRECTNESS, "0.1.0", True, matches, message)
+RULE = Rule[Retention](
+    "LDR103", "borrowed-tensor-in-dict", Category.CORRECTNESS, "0.1.0", True, matches, message
+)

@@ -42,4 +42,6 @@ def message(event: Retention) -> str:
     return f"streamed tensor `{tensor_name(event)}` is kept in `{one_line(event.holder)}` after the stream has moved on"
 
 
-RULE = Rule[Retention]("LDR104", "borrowed-tensor-on-object", Category.CORRECTNESS, "0.1.0", True, matches, message)
+RULE = Rule[Retention](
+    "LDR104", "borrowed-tensor-on-object", Category.CORRECTNESS, "0.1.0", True, matches, message
+)

@@ -45,4 +45,6 @@ def message(event: Retention) -> str:
     return f"streamed tensor `{tensor}` is kept in variable `{holder}` and read after the stream has moved on"
 
 
-RULE = Rule[Retention]("LDR105", "borrowed-tensor-in-variable", Category.CORRECTNESS, "0.1.0", True, matches, message)
+RULE = Rule[Retention](
+    "LDR105", "borrowed-tensor-in-variable", Category.CORRECTNESS, "0.1.0", True, matches, message
+)

@@ -42,4 +42,6 @@ def message(event: Retention) -> str:
     return f"`{one_line(event.holder)}` keeps a streamed tensor and is called after the stream has moved on"
 
 
-RULE = Rule[Retention]("LDR106", "borrowed-tensor-captured", Category.CORRECTNESS, "0.1.0", True, matches, message)
+RULE = Rule[Retention](
+    "LDR106", "borrowed-tensor-captured", Category.CORRECTNESS, "0.1.0", True, matches, message
+)

@@ -37,7 +37,10 @@ def matches(event: Retention) -> bool:
 
 def message(event: Retention) -> str:
     """Names the tensor."""
-    return f"streamed tensor `{tensor_name(event)}` is handed to a worker and the stream moves on without waiting for it"
+    tensor = tensor_name(event)
+    return f"streamed tensor `{tensor}` is handed to a worker and the stream moves on without waiting for it"
 
 
-RULE = Rule[Retention]("LDR201", "borrowed-tensor-submitted", Category.CORRECTNESS, "0.1.0", True, matches, message)
+RULE = Rule[Retention](
+    "LDR201", "borrowed-tensor-submitted", Category.CORRECTNESS, "0.1.0", True, matches, message
+)

@@ -7,11 +7,11 @@ Finds a copy out of a streamed tensor with `non_blocking=True` that nothing wait
 The call may return before the data is read: then the producer writes its buffer while the device still copies from it,
 and the parameter gets a mixture of two tensors.
 
-That is so where the tensor is in pinned host memory, or on the device. From pageable host memory the driver copies to a
-buffer of its own before it returns, and nothing can go wrong. Which of these a stream lends depends on the streamer, its
-options and the machine, and cannot be read from the loader. Nor is it known whether the stream on which the producer
-writes waits for the one on which the copy runs: `wait_stream` and `wait_event` are taken for enough, as are
-`synchronize()` and `wait()`.
+That is so where the tensor is in pinned host memory, or on the device. From pageable host memory the driver copies
+to a buffer of its own before it returns, and nothing can go wrong. Which of these a stream lends depends on the
+streamer, its options and the machine, and cannot be read from the loader. Nor is it known whether the stream on
+which the producer writes waits for the one on which the copy runs: `wait_stream` and `wait_event` are taken for
+enough, as are `synchronize()` and `wait()`.
 
 The rule is in preview: where it was tried, most of what it found were trainers that send parameters of their own, on
 one device and one stream, and wait before the bucket is sent.

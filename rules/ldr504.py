@@ -7,7 +7,8 @@ that removes only what the module has registered now.
 ## Why is this bad?
 Post-processing may have left a plain attribute in the place of a parameter: `del layer.scale; layer.scale = None`. It
 is not registered, so it is not removed, and the registration raises `KeyError: "attribute 'scale' already exists"`.
-The reload fails in the middle, with some of the layers restored and others not.
+The reload fails in the middle, with some of the layers restored and others not. It is a hazard, not an error: whether
+such an attribute is left depends on the post-processing that the layer went through.
 
 ## Example
     for name in registered_tensors(layer):

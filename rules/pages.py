@@ -62,7 +62,11 @@ def repair(rule: RuleInfo) -> str:
 def _facts(rule: RuleInfo) -> str:
     row = [rule.category.value, rule.severity.value, state(rule), repair(rule), rule.since]
     return "\n".join(
-        ["| category | level | by default | repair | since |", "|---|---|---|---|---|", f"| {' | '.join(row)} |"]
+        [
+            "| category | level | by default | repair | since |",
+            "|---|---|---|---|---|",
+            f"| {' | '.join(row)} |",
+        ]
     )
 
 

@@ -222,7 +222,11 @@ class Calls(Core, ABC):
             if obj.code is self.owner and any(state.holds_loans(item.value) for item in arguments):
                 self.hooks.add(name)
             function = self.project.method(obj.code, name)
-            if function is not None and not obj.escapes and self._judged_alone(function, arguments, state, context):
+            if (
+                function is not None
+                and not obj.escapes
+                and self._judged_alone(function, arguments, state, context)
+            ):
                 return self._unknown(arguments, node, state, context)
             if function is not None and self.worth_running(function, [receiver, *arguments], state):
                 bound = [*([] if function.is_static else [receiver]), *arguments]
@@ -233,7 +237,9 @@ class Calls(Core, ABC):
 
     def worth_running(self, function: Function, arguments: Sequence[Argument], state: State) -> bool:
         """Whether a function of the project can matter: it is given what is lent, or makes a stream of its own."""
-        return function in self.project.exports.makers or any(state.holds_loans(item.value, through=True) for item in arguments)
+        return function in self.project.exports.makers or any(
+            state.holds_loans(item.value, through=True) for item in arguments
+        )
 
     def _judged_alone(
         self, function: Function, arguments: Sequence[Argument], state: State, context: Context

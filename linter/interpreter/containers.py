@@ -59,7 +59,8 @@ class Containers(Core, ABC):
             self.put(loc, item.value, state, kept, slot=LAST_SLOT if last else None)
             return NOTHING
         if name == "__setitem__" and len(arguments) == 2:
-            return self.put_into([Argument(frozenset({Ref(loc)}), holder), *arguments], node, state, context)  # type: ignore[arg-type]
+            container = Argument(frozenset({Ref(loc)}), holder)  # type: ignore[arg-type]
+            return self.put_into([container, *arguments], node, state, context)
         if obj.operation == "callbacks" and name in _CALLBACKS:
             kept = self.kept_at(node, context, Holder.CAPTURED, node, node)
             self.put(loc, tuple_of(*(item.value for item in arguments)), state, kept)
@@ -128,7 +129,9 @@ class Containers(Core, ABC):
         keys = arguments[1].value if len(arguments) > 2 else NOTHING
         for loc, obj in state.objects(holder.value):
             if obj.kind in CONTAINER_KINDS:
-                self.put(loc, item.value, state, self._kept(obj.kind, node, holder.node, item.node, context), keys)
+                self.put(
+                    loc, item.value, state, self._kept(obj.kind, node, holder.node, item.node, context), keys
+                )
         return self.taken_from(holder.value, state)
 
     def taken_from(self, holder: Value, state: State) -> Value:

@@ -102,9 +102,7 @@ class Core(Usage, ABC):
         """Any item of a container."""
 
     @abstractmethod
-    def reduced(
-        self, inputs: Sequence[Value], node: cst.CSTNode, state: State, context: Context
-    ) -> Value:
+    def reduced(self, inputs: Sequence[Value], node: cst.CSTNode, state: State, context: Context) -> Value:
         """The result of folding a function over what is iterated."""
 
     @abstractmethod
@@ -303,21 +301,17 @@ class Core(Usage, ABC):
         assumptions: tuple[str, ...] = (),
     ) -> None:
         """Something unknown gets `value`: it reads tensors and containers, and drains streams."""
-        def drain(streams: Value) -> None:
-            def read(now: State, item: Value) -> None:
-                self.read(now, item, node, context, note, assumptions)
 
-            self.iterate(state, streams, node, context, read)
+        def read(now: State, item: Value) -> None:
+            self.read(now, item, node, context, note, assumptions)
 
-        # It is one of these streams, not one after the other.
+        # It is one of these streams, not one after the other; those inside tuples are all there.
         choices = frozenset(atom for atom in value if self._is_one_stream(atom, state))
-        if choices:
-            drain(choices)
-        for atom in list(leaves(value - choices)):
-            if self._is_one_stream(atom, state):
-                drain(frozenset({atom}))
+        for part in [choices, *(frozenset({atom}) for atom in leaves(value - choices))]:
+            if any(self._is_one_stream(atom, state) for atom in part):
+                self.iterate(state, part, node, context, read)
             else:
-                self.read(state, frozenset({atom}), node, context, note, assumptions)
+                read(state, part)
 
     def _is_one_stream(self, atom: Atom, state: State) -> bool:
         return isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind in STREAM_KINDS

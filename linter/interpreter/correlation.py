@@ -73,7 +73,7 @@ def asked_again(body: tuple[cst.CSTNode, ...]) -> dict[int, tuple[Asked, ...]]:
     """For the statements of a block: the conditions by which they set variables, and that a later one asks again."""
     again: dict[int, tuple[Asked, ...]] = {}
     for place, node in enumerate(body):
-        found = tuple(dict.fromkeys(_decides(node)))
+        found = decides(node)
         if not found or place + 1 == len(body):
             continue
         written = _written(node)
@@ -85,8 +85,13 @@ def asked_again(body: tuple[cst.CSTNode, ...]) -> dict[int, tuple[Asked, ...]]:
     return again
 
 
-def _decides(statement: cst.CSTNode) -> Iterator[Asked]:
+@cache
+def decides(statement: cst.CSTNode) -> tuple[Asked, ...]:
     """The conditions of an `if` statement, or of the `a if c else b` that is assigned."""
+    return tuple(dict.fromkeys(_asked_by(statement)))
+
+
+def _asked_by(statement: cst.CSTNode) -> Iterator[Asked]:
     branch = statement
     while isinstance(branch, cst.If):
         yield from conditions(branch.test)

@@ -55,7 +55,8 @@ class Retention:
     `yielded` a tensor that was stale already when the generator that kept it yielded it.
 
     `call` is where the files that were named for the check call into the one that keeps it; None where it is one of
-    them. `closed` says that the producer was closed, rather than asked for its next item. `is_callers` says that the event is for the call: who did not name the other file can see only that.
+    them. `closed` says that the producer was closed, rather than asked for its next item. `is_callers` says that the
+    event is for the call: who did not name the other file can see only that.
     """
 
     holder_kind: Holder

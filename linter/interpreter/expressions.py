@@ -288,5 +288,3 @@ def _integer(node: cst.BaseExpression | None) -> int | None:
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
         sign, node = -1, node.expression
     return sign * node.evaluated_value if isinstance(node, cst.Integer) else None
-
-

@@ -38,11 +38,11 @@ CONTAINER_KINDS = frozenset({Kind.LIST, Kind.DICT, Kind.SET})
 class Obj:
     """One object. Immutable: states share objects, a write replaces.
 
-    `items` are a container's elements (a dict's values), `slots` those under one key or index, `keys` a
-    dict's keys, `fields` attributes or a lazy iterator's inputs. `escapes` says that the object outlives the analysed call.
-    `lender` is who ends the leases of a stream, where its steps do not: they last until that one is closed. `maker` is
-    the object that made a stream, and ends it when it is closed; `measured` is a stream whose length is asked for, and
-    which so may be a list.
+    `items` are a container's elements (a dict's values), `slots` those under one key or index, `keys` a dict's
+    keys, `fields` attributes or a lazy iterator's inputs. `escapes` says that the object outlives the analysed
+    call. `lender` is who ends the leases of a stream, where its steps do not: they last until that one is
+    closed. `maker` is the object that made a stream, and ends it when it is closed; `measured` is a stream
+    whose length is asked for, and which so may be a list.
     """
 
     kind: Kind

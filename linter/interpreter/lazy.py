@@ -106,9 +106,7 @@ class LazyIterators(Core, ABC):
         self.fixpoint(state, once)
         self.end_all(state, inputs[0], to.node, to.context)
 
-    def reduced(
-        self, inputs: Sequence[Value], node: cst.CSTNode, state: State, context: Context
-    ) -> Value:
+    def reduced(self, inputs: Sequence[Value], node: cst.CSTNode, state: State, context: Context) -> Value:
         """`reduce(function, items, initial)`: the result of one step is an argument of the next."""
         slot = f"%reduce{self.number(('reduce', node))}"
         kept = self.kept_at(node, context, Holder.VARIABLE, node, node)

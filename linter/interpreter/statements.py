@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
-from loaderlint.linter.interpreter.correlation import Asked, asked_again, assigned_names
+from loaderlint.linter.interpreter.correlation import Asked, asked_again, assigned_names, decides
 from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS
@@ -57,7 +57,8 @@ class Statements(Core, ABC):
         self, place: int, body: Sequence[cst.CSTNode], state: State, context: Context
     ) -> Asked | None:
         """The condition whose outcomes are followed apart from here on, because lent tensors depend on it twice."""
-        questions = asked_again(tuple(body)).get(place, ())
+        # Most statements decide nothing: the rest of the block is looked at only behind one that does.
+        questions = asked_again(tuple(body)).get(place, ()) if decides(body[place]) else ()
         if not questions or sum(1 for key in state.facts if key[0] == context.frame) >= _MAX_FACTS:
             return None
         frame = state.frames[context.frame]

@@ -25,7 +25,9 @@ class Writing(Core, ABC):
         Nobody writes a tensor into itself: then it is another one, which could not be told from it.
         """
         given = {loan.borrowed for loan in loans(source)}
-        lent = (loan for loan in loans(tensor) if not (loan.stale or loan.conditional or loan.borrowed in given))
+        lent = (
+            loan for loan in loans(tensor) if not (loan.stale or loan.conditional or loan.borrowed in given)
+        )
         loan = next(lent, None)
         if loan is not None:
             at = Site(context.unit, node)

@@ -14,11 +14,13 @@ from functools import cached_property
 
 from loaderlint.linter.reading.discover import discover
 from loaderlint.linter.reading.index import Function
+from loaderlint.linter.reading.modules import module_of
 from loaderlint.linter.reading.source import SourceError, read_bytes, source_from_bytes
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant)
 _COLLECTIONS = {"list", "tuple", "dict", "sorted", "set"}
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
+_TEST_FOLDERS = {"test", "tests"}
 _MAX_STEPS = 6  # So many assignments and calls are followed from an argument to what it is.
 
 
@@ -129,12 +131,11 @@ def _package_folder(function: Function) -> str:
 
 
 def _is_test(file: str) -> bool:
-    folders, name = os.path.split(file)
-    return (
-        name.startswith("test_")
-        or name == "conftest.py"
-        or not {"test", "tests"}.isdisjoint(folders.split(os.sep))
-    )
+    """Whether a file is one of tests, by its own name or by folders of its package: what lies above is no matter."""
+    module = module_of(file)
+    folders = {os.path.basename(os.path.dirname(os.path.abspath(file))), *module.name.split(".")[:-1]}
+    name = os.path.basename(file)
+    return name.startswith("test_") or name == "conftest.py" or not _TEST_FOLDERS.isdisjoint(folders)
 
 
 def _with_scopes(tree: ast.Module) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:

@@ -34,7 +34,9 @@ def candidates(index: FileIndex, makers: Offers) -> Iterator[Function]:
 def stream_makers(index: FileIndex, makers: Offers) -> Iterator[Function]:
     """The functions that hand out a stream: one of a producer, or of one of `makers`."""
     calls = _MakerCalls(index, makers)
-    return (function for function in index.functions.values() if _hands_out(function, calls.made_in(function)))
+    return (
+        function for function in index.functions.values() if _hands_out(function, calls.made_in(function))
+    )
 
 
 def _hands_out(function: Function, made: list[ast.Call]) -> bool:

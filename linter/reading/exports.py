@@ -85,7 +85,10 @@ class Exports:
                 return index.stream_types[inside]
             if inside not in index.imports:
                 starred = (known_place(f"{module}.{inside}", self._modules) for module in index.stars)
-                return next((one.stream_types[name] for one, name in starred if one and name in one.stream_types), None)
+                return next(
+                    (one.stream_types[name] for one, name in starred if one and name in one.stream_types),
+                    None,
+                )
             qualified = index.imports[inside]
         return None
 

@@ -57,7 +57,7 @@ class Function:
 
     @property
     def accessor(self) -> str:
-        """"setter" or "deleter" for what a property runs where its attribute is set or deleted, else ""."""
+        """ "setter" or "deleter" for what a property runs where its attribute is set or deleted, else ""."""
         kinds = [kind for kind in ("setter", "deleter") if self._is_decorated(kind)]
         return kinds[0] if kinds else ""
 
@@ -198,7 +198,9 @@ class FileIndex:
             arguments = function.node.args
             for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
                 if argument.arg not in function.streams:
-                    elements = {element_of(name) for name in self._type_names_in(argument.annotation)} - {None}
+                    elements = {element_of(name) for name in self._type_names_in(argument.annotation)} - {
+                        None
+                    }
                     if len(elements) == 1:
                         function.streams[argument.arg] = elements.pop()  # type: ignore[assignment]
 

@@ -52,7 +52,9 @@ def _called(call: ast.Call, resolve: Resolve) -> Maker | None:
         sorted(
             (keyword.arg, keyword.value.value)
             for keyword in call.keywords
-            if keyword.arg and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, bool)
+            if keyword.arg
+            and isinstance(keyword.value, ast.Constant)
+            and isinstance(keyword.value.value, bool)
         )
     )
     return _named(call.func, resolve, flags)

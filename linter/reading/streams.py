@@ -172,7 +172,9 @@ def _is_unpacked(function: ast.FunctionDef, item: ast.expr) -> bool:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
             if any(isinstance(argument, ast.Name) and argument.id == item.id for argument in node.args):
                 looped.add(_last_name(node.func.value))
-        elif isinstance(node, ast.Assign) and _is_several(node.targets[0]) and isinstance(node.value, ast.Name):
+        elif (
+            isinstance(node, ast.Assign) and _is_several(node.targets[0]) and isinstance(node.value, ast.Name)
+        ):
             if node.value.id == item.id:
                 return True
     loops = (loop for node in ast.walk(function) for loop in _loops(node))

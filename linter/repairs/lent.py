@@ -32,7 +32,9 @@ def lent_places(tree: Tree, event: Retention, functions: Functions) -> list[Plac
     """Where each lent tensor that the retaining statement keeps stands. Raises `Refused` without any."""
     loop = tree.parent(event.kept.node)
     if isinstance(loop, (cst.For, cst.CompFor)) and loop.target is event.kept.node:
-        raise Refused("the loop's own variable is read after its step: copy it inside the loop, where it is needed later")
+        raise Refused(
+            "the loop's own variable is read after its step: copy it inside the loop, where it is needed later"
+        )
     unit = event.borrowed.unit
     callers = Tree(unit) if unit is not tree.unit and unit.path == tree.unit.path else None
     finder = _Finder(tree, Shapes(tree, functions, callers), event)

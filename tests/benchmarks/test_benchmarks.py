@@ -41,7 +41,12 @@ def corpus(tmp_path: Path) -> Corpus:
     command = shutil.copy(BENCHMARKS / "corpus.py", tmp_path)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": os.devnull}
+        environment = {
+            **os.environ,
+            "PIP_NO_INDEX": "1",
+            "PIP_FIND_LINKS": str(wheels),
+            "PIP_CONFIG_FILE": os.devnull,
+        }
         return subprocess.run(
             [sys.executable, command, *arguments],
             cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120,
@@ -56,7 +61,13 @@ def test_findings_are_recorded_and_a_difference_is_shown(corpus: Corpus, tmp_pat
     done = corpus("--update", "releases", "tiny-1.0")
     assert (done.returncode, done.stderr) == (0, "")
     record = tmp_path / "corpus" / "tiny-1.0.jsonl"
-    row = {"path": "tiny/load.py", "line": 5, "code": "LDR101", "severity": "error", "function": "load_weights"}
+    row = {
+        "path": "tiny/load.py",
+        "line": 5,
+        "code": "LDR101",
+        "severity": "error",
+        "function": "load_weights",
+    }
     assert [json.loads(line) for line in record.read_text().splitlines()] == [row]
     unpacked = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*") if "releases" in str(path)]
     assert sorted(path for path in unpacked if not path.endswith("-1.0")) == [

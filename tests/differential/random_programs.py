@@ -1,10 +1,11 @@
 """Random loaders: holders in the loops, branches and generators that real loaders use them in.
 
-Every test is independent of the others (chance, or a part of the name that no other test of the program looks
-at), so that each path through the program is taken in some run. Left out, because the two differ by nature there:
-tests that depend on each other without asking the same variable, holders that are emptied item by item, keys that
-are worked out twice and overwritten in the same step, one-item chunks (`islice(stream, 1)`), and the shapes that `Holder` describes. Copies that may be
-none are warnings, threads read when they like, and arrays of numpy leave the guard's sight: not here either.
+Every test is independent of the others (chance, or a part of the name that no other test of the program looks at),
+so that each path through the program is taken in some run. Left out, because the two differ by nature there: tests
+that depend on each other without asking the same variable, holders that are emptied item by item, keys that are
+worked out twice and overwritten in the same step, one-item chunks (`islice(stream, 1)`), and the shapes that
+`Holder` describes. Copies that may be none are warnings, threads read when they like, and arrays of numpy leave the
+guard's sight: not here either.
 """
 
 from __future__ import annotations

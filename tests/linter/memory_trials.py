@@ -62,7 +62,11 @@ def tensors() -> list[torch.Tensor]:
 def tensor_arguments(tensor: torch.Tensor) -> list[tuple[object, ...]]:
     """What may follow a receiver: of these some fit any function."""
     ones, zero = torch.ones_like(tensor), torch.zeros(1, dtype=torch.int64)
-    flat, mask, places = ones.flatten(), torch.ones(tensor.shape, dtype=torch.bool), torch.zeros_like(ones).long()
+    flat, mask, places = (
+        ones.flatten(),
+        torch.ones(tensor.shape, dtype=torch.bool),
+        torch.zeros_like(ones).long(),
+    )
     first = ones[:1] if tensor.dim() else ones
     return [
         (), (0,), (1,), (2,), (0, 1), (0, 0), (0, 0, 1), (0, 1, 1), (1, 1), (0.5,), (0, 1.0), (1, 0, 0), (1, 0, 1),
@@ -88,7 +92,9 @@ def try_tensors(functions: Iterator[tuple[str, Callable[..., Any]]]) -> Trials:
     return found
 
 
-def _try_tensor(function: Callable[..., Any], tensor: torch.Tensor, arguments: tuple[object, ...]) -> set[Fact]:
+def _try_tensor(
+    function: Callable[..., Any], tensor: torch.Tensor, arguments: tuple[object, ...]
+) -> set[Fact]:
     own, version = _storages(tensor), tensor._version
     try:
         with warnings.catch_warnings():

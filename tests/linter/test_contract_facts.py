@@ -81,7 +81,8 @@ def wrong(trials: Trials, effects: dict[str, str]) -> dict[str, str]:
 
 # What these share no trial has: another type, layout or flag; a capsule, whose memory nobody can ask for.
 RARELY = {
-    "half", "bfloat16", "double", "int", "short", "char", "torch.asarray", "numpy.nan_to_num", "torch.to_dlpack", "cdouble", "chalf",
+    "half", "bfloat16", "double", "int", "short", "char", "torch.asarray", "numpy.nan_to_num", "torch.to_dlpack",
+    "cdouble", "chalf",
 }  # fmt: skip
 
 

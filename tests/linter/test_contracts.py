@@ -208,11 +208,26 @@ def load_weights(registry, weights: Iterable[tuple[str, torch.Tensor]]):
         (table("copy_if_true", "to = 'own'"), "kept[name] = weight.to('cpu', own=False)", "LDR301", "LDR301"),
         # Parameters.
         (table("functions", "parameter = ['engine.ops.P']"), "registry.head = ops.P(weight)", "LDR303", None),
-        (table("functions", "parameter = ['engine.ops.P']"), "registry.head.copy_(ops.P(weight))", None, None),
-        (table("functions", "adopt = ['engine.ops.swap']"), "ops.swap(registry.head, weight)", "LDR303", None),
+        (
+            table("functions", "parameter = ['engine.ops.P']"),
+            "registry.head.copy_(ops.P(weight))",
+            None,
+            None,
+        ),
+        (
+            table("functions", "adopt = ['engine.ops.swap']"),
+            "ops.swap(registry.head, weight)",
+            "LDR303",
+            None,
+        ),
         (table("methods", "adopt = ['give']"), "registry.give(weight)", "LDR303", None),
         (table("attributes", "adopt = ['memory']"), "registry.head.memory = weight", "LDR303", "LDR104"),
-        (table("adopt_if_true", "load = 'share'"), "registry.load({name: weight}, share=True)", "LDR303", None),
+        (
+            table("adopt_if_true", "load = 'share'"),
+            "registry.load({name: weight}, share=True)",
+            "LDR303",
+            None,
+        ),
         (table("adopt_if_true", "load = 'share'"), "registry.load({name: weight}, share=False)", None, None),
         # Other threads.
         (table("functions", "submit = ['engine.ops.later']"), "ops.later(print, weight)", "LDR201", None),

@@ -1,4 +1,4 @@
-"""LDR902: contracts in pyproject.toml that name what the project does not have, and everything that must stay silent."""
+"""LDR902: contracts in pyproject.toml that name what the project does not have, and what must stay silent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
-MEMORY = '''\
+MEMORY = """\
 import torch
 from .pools import borrow as borrowed
 
@@ -39,7 +39,7 @@ class Reader:
 
 class Derived(Reader):
     pass
-'''
+"""
 
 
 @pytest.fixture

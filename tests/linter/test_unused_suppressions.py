@@ -99,7 +99,9 @@ def test_what_is_off_cannot_tell(loader: Path, loaderlint: Run, comment: str) ->
 
 
 def test_the_other_findings_of_the_file_are_repaired_too(loader: Path, loaderlint: Run) -> None:
-    loader.write_text(LOADER.replace(IDLE, f"{IDLE}  # noqa: LDR102").replace(KEPT, f"{KEPT}  # noqa: LDR102"))
+    loader.write_text(
+        LOADER.replace(IDLE, f"{IDLE}  # noqa: LDR102").replace(KEPT, f"{KEPT}  # noqa: LDR102")
+    )
     before = loader.read_text()
     done = loaderlint(*ON, "--diff", "--unsafe-fixes", "loader.py")
     assert (len(found(loaderlint(*ON, "loader.py"))), loader.read_text()) == (2, before)

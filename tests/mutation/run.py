@@ -35,7 +35,10 @@ _PASSED, _FAILED = 0, 1
 
 @dataclass(frozen=True)
 class Mutation:
-    """Replace `old`, which stands once in `file`, by `new`: the test `killed_by` has to fail. `breaks` says what breaks."""
+    """Replace `old`, which stands once in `file`, by `new`: the test `killed_by` has to fail.
+
+    `breaks` says what breaks.
+    """
 
     breaks: str
     file: str

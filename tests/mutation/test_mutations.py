@@ -15,7 +15,9 @@ SAMPLE = [MUTATIONS[0], MUTATIONS[len(MUTATIONS) // 2], MUTATIONS[-1]]
 
 def test_there_are_enough_of_them_and_none_twice() -> None:
     assert len(MUTATIONS) >= 40
-    counts = Counter((one.file, one.old, one.new) for one in MUTATIONS) + Counter(one.breaks for one in MUTATIONS)
+    counts = Counter((one.file, one.old, one.new) for one in MUTATIONS) + Counter(
+        one.breaks for one in MUTATIONS
+    )
     assert max(counts.values()) == 1
 
 

@@ -11,4 +11,3 @@ __all__ = ["ALL_RULES", "SPEC_FILES", "Case", "Mark", "all_cases", "read_cases"]
 
 # A case says all that is found in it: also what is off by default, and what a rule in preview reports.
 ALL_RULES = Settings(layers=(Layer(select=tuple(rule.code for rule in RULES)),))
-

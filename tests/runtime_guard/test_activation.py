@@ -99,7 +99,7 @@ def run(
 def test_a_plain_process_dies_by_the_stale_read_with_the_three_places(run) -> None:
     result = run("load()\n", LOADERLINT_GUARD="1")
     assert result.returncode == 1
-    report = result.stderr[result.stderr.index("RuntimeError: LOADERLINT-E101 read-after-advance "):]
+    report = result.stderr[result.stderr.index("RuntimeError: LOADERLINT-E101 read-after-advance ") :]
     assert " via runai-model-streamer 0.17.1 [owned=False, limit=unset]\n" in report
     assert "  read at      loader.py:13 in load: weight.sum()\n" in report
     assert "  advanced at  loader.py:9 in load: for name, weight in streamer.get_tensors():\n" in report

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from loaderlint.linter.checking import INTERNAL_ERROR
+from loaderlint.rules.codes import INTERNAL_ERROR
 from loaderlint.linter.engine import check_file
 from loaderlint.linter.findings import Finding
 from loaderlint.linter.reading.source import source_from_bytes

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 
 NAMES = ("a0", "b0", "a1", "b1", "c1", "a2", "c0", "b2")
-HEAD = '''\
+HEAD = """\
 from collections.abc import Iterable
 from functools import partial
 
@@ -40,7 +40,7 @@ class Model:
         into.append(tensor)
 
     def load(self, weights: Iterable[tuple[str, torch.Tensor]]):
-'''
+"""
 START = """\
 kept, pairs, table, nested, pending, jobs = [], [], {}, {}, {}, []
 last, previous, head, self.q, self.k = None, None, None, None, None

@@ -121,9 +121,7 @@ def test_a_loader_is_found_repaired_and_then_right(body):
     assert not equal(load(before.text, weights), weights)
     assert not after.findings and not after.withdrawn
     assert equal(load(after.source.text, weights), weights)
-    assert (
-        repair(after.source, check_file(after.source), ALL, check_file).source.text == after.source.text
-    )
+    assert repair(after.source, check_file(after.source), ALL, check_file).source.text == after.source.text
 
 
 @pytest.mark.parametrize("body", LOADERS)
