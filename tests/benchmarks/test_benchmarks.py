@@ -109,3 +109,25 @@ def test_the_cost_is_a_ratio_of_two_processes(tmp_path: Path) -> None:
     parsing, linting, ratio = (float(line.split()[1]) for line in figures)
     assert ratio == pytest.approx(linting / parsing, rel=0.2)
     assert subprocess.run([*command[:2], "nowhere"], capture_output=True).returncode == 2
+
+
+def test_repairs_are_counted(tmp_path: Path) -> None:
+    release = tmp_path / "tiny-1.0"
+    release.mkdir()
+    (release / "load.py").write_text(LOADER)
+    label = {"release": "tiny-1.0", "path": "load.py", "stmt_start": 5, "stmt_end": 5, "label": "BUG"}
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text(json.dumps({**label, "fix": "generator", "group": "list"}) + "\n")
+    command = [
+        sys.executable,
+        str(BENCHMARKS / "repairs.py"),
+        str(tmp_path),
+        "tiny-1.0",
+        "--labels",
+        str(labels),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "error findings repaired                    1.00 (1/1; goal 0.90)" in done.stdout
+    assert "labelled to be streamed, streamed          1.00 (1/1; goal 0.60)" in done.stdout
+    assert (release / "load.py").read_text() == LOADER
