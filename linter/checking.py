@@ -19,7 +19,7 @@ from loaderlint.linter.reloading.observing import Observer
 from loaderlint.linter.selection import is_on
 from loaderlint.linter.settings import Settings
 from loaderlint.rules.codes import INTERNAL_ERROR
-from loaderlint.rules.registry import BY_CODE
+from loaderlint.rules.registry import BY_CODE, facts_on
 
 
 class Checker:
@@ -54,7 +54,7 @@ class Checker:
         self._observe(source, index)
 
     def _observe(self, source: SourceFile, index: FileIndex) -> None:
-        observer = Observer(index, source.text)
+        observer = Observer(index, source.text, facts_on(self._settings.layers))
         for function in observer.functions():
             try:
                 self._observed += observer.observations(function)

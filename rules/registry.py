@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from loaderlint.linter.interpreter.events import Event
+from loaderlint.linter.interpreter.events import Event, Fact
+from loaderlint.linter.selection import Layer, is_on
 from loaderlint.rules.base import Rule, RuleInfo
 from loaderlint.rules.codes import rule_codes
 
@@ -16,6 +18,12 @@ BY_CODE: dict[str, RuleInfo] = {
 
 RULES: tuple[Rule[Any], ...] = tuple(rule for rule in BY_CODE.values() if isinstance(rule, Rule))
 """The rules about loaders: each is for events of one fact."""
+
+
+def facts_on(layers: Iterable[Layer]) -> frozenset[Fact]:
+    """The facts that some rule reports under these settings."""
+    chosen = tuple(layers)
+    return frozenset(rule.fact for rule in RULES if is_on(rule, chosen))
 
 
 def rule_for(event: Event) -> Rule[Any] | None:

@@ -31,7 +31,9 @@ class Fact(str, Enum):
 
     RETAINED = "retained"
     MUTATED = "mutated"
+    STACK_REQUIRED = "stack-required"
     ANSWER_LOST = "answer-lost"
+    LOADER_LOST = "loader-lost"
     RESTORED_OVER = "restored-over"
     USED_AFTER_CLOSE = "used-after-close"
     CONSUMED_TWICE = "consumed-twice"

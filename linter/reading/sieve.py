@@ -34,10 +34,17 @@ class _Mark(NamedTuple):
 
 
 class Sieve:
-    """Tells from a file's bytes whether it is worth a closer look, under some contracts."""
+    """Tells from a file's bytes whether it is worth a closer look, under some contracts.
 
-    def __init__(self, contracts: Contracts) -> None:
-        self._marks = sorted(set(_marks(contracts)))
+    With `post_processing`, files that rework layers after loading are, too.
+    """
+
+    def __init__(self, contracts: Contracts, post_processing: bool = False) -> None:
+        marks = set(_marks(contracts))
+        if post_processing:
+            names = (name.encode() for name in contracts.loader_after)
+            marks |= {_Mark(name, (b"def " + name + b"(",)) for name in names}
+        self._marks = sorted(marks)
 
     def may_handle_weights(self, data: bytes) -> bool:
         """Whether the file could hold a function that handles a weight stream; if not, nothing else looks at it."""

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cached_property
 
 from loaderlint.linter.interpreter.events import Fact, Note, Observation
 from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reloading.answers import unanswered
 from loaderlint.linter.reloading.asking import ignored, recorded
+from loaderlint.linter.reloading.experts import gathered
 from loaderlint.linter.reloading.nodes import parameters
 from loaderlint.linter.reloading.places import site
+from loaderlint.linter.reloading.replacing import bare_again
 from loaderlint.linter.reloading.restoring import restored_over
 from loaderlint.linter.reloading.states import Asks
 
 _REGISTERS = ("register_parameter(", "register_buffer(")
+_STACKS = ("stack(", "cat(", "concat(", "concatenate(")
 _REMOVES = ("delattr(", "._parameters", "._buffers")
 
 
 class Observer:
-    """Looks at the functions of one file. `text` is the file's source: it tells what need not be looked for."""
+    """Looks at the functions of one file for the `wanted` facts.
 
-    def __init__(self, index: FileIndex, text: str) -> None:
+    `text` is the file's source: it tells what need not be looked for.
+    """
+
+    def __init__(self, index: FileIndex, text: str, wanted: Set[Fact]) -> None:
         self._index = index
-        self._questions = frozenset(name for name in index.contracts.loader_results if name in text)
-        self._registers = any(call in text for call in _REGISTERS)
+        answers = index.contracts.loader_results if Fact.ANSWER_LOST in wanted else ()
+        self._questions = frozenset(name for name in answers if name in text)
+        self._registers = Fact.RESTORED_OVER in wanted and any(call in text for call in _REGISTERS)
+        stacks = Fact.STACK_REQUIRED in wanted and "expert" in text
+        self._stacks = stacks and any(call in text for call in _STACKS)
+        after = index.contracts.loader_after if Fact.LOADER_LOST in wanted else ()
+        self._after = frozenset(name for name in after if f"def {name}(" in text)
 
     def functions(self) -> Iterator[Function]:
         """The functions that there may be something to say about."""
-        if self._questions or self._registers:
+        if self._questions or self._registers or self._stacks or self._after:
             yield from self._index.functions.values()
 
     @cached_property
@@ -46,6 +57,10 @@ class Observer:
         source = self._index.slice(function).source
         if any(question in source for question in self._questions):
             yield from self._answers(function)
+        if self._stacks and function.streams:
+            yield from self._gathered(function)
+        if function.node.name in self._after:
+            yield from self._replaced(function)
         if self._registers and any(call in source for call in _REGISTERS):
             if any(mark in source for mark in (*_REMOVES, *(f"{name}(" for name in self._removers))):
                 yield from self._restored(function)
@@ -70,6 +85,21 @@ class Observer:
             ends = "returns without an answer" if isinstance(node, ast.Return) else "the end has no answer"
             note = Note("unanswered", site(function, node), f"asked by `{question}`, {ends}")
             yield _lost(function, node, function.node.name, "unanswered", (note,))
+
+    def _gathered(self, function: Function) -> Iterator[Observation]:
+        for found in gathered(function.node, function.streams):
+            at = site(function, found.stacked)
+            notes = (
+                Note("gathered", site(function, found.kept), "each expert waits here for the others"),
+                Note("stacked", at, "the stack needs all of them"),
+            )
+            yield Observation(Fact.STACK_REQUIRED, at, found.holder, notes)
+
+    def _replaced(self, function: Function) -> Iterator[Observation]:
+        for found in bare_again(function.node, self._index.contracts.loader_attributes):
+            at = site(function, found.at)
+            note = Note("replaced", at, "the new parameter has none of the old one's attributes")
+            yield Observation(Fact.LOADER_LOST, at, found.parameter, (note,))
 
     def _restored(self, function: Function) -> Iterator[Observation]:
         for found in restored_over(function.node, self._removers):

@@ -35,7 +35,7 @@ class Origins:
             self._values.setdefault(call.func.value.id, []).extend(call.args)
 
     def of(self, expression: ast.expr) -> set[str]:
-        """The names that an expression is made from, its own and those behind them."""
+        """The names that an expression is made from, its own and those behind them; `self.kept` is one, too."""
         found: set[str] = set()
         seen: set[int] = set()
         todo = [expression]
@@ -54,6 +54,8 @@ class Origins:
                 if isinstance(node, ast.Name) and node.id not in inside:
                     found.add(node.id)
                     todo.extend(self._behind(node))
+                elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                    found.add(f"{node.value.id}.{node.attr}")
         return found
 
     def _behind(self, name: ast.Name) -> list[ast.expr]:

@@ -316,7 +316,7 @@ def test_the_guide_names_every_table_and_no_other() -> None:
     headings = set(re.findall(r"^### `\[+(\w+)\]+`$", GUIDE, re.M))
     assert headings == {*EFFECTS, *OPERATIONS, "producer", "weight_loader"}
     assert documented("`[[producer]]`") == set(Producer.__dataclass_fields__)
-    assert documented("`[weight_loader]`") == {"attributes", "parameters", "tensors", "results"}
+    assert documented("`[weight_loader]`") == {"attributes", "parameters", "tensors", "results", "after"}
     assert documented("Leases") == set(LEASES)
 
 

@@ -58,7 +58,7 @@ def test_a_rule_is_explained_by_its_code_or_its_name(named: str) -> None:
 @pytest.mark.parametrize(
     ("named", "meant"),
     [("LDR1O2", "; did you mean LDR102?"), ("ldr109x", "; did you mean LDR10"), ("102", "LDR102?")]
-    + [("borowed-tensor-in-lists", "; did you mean borrowed-tensor-in-list?"), ("E501", "'E501'\n")],
+    + [("borowed-tensor-in-lists", "; did you mean borrowed-tensor-in-list?"), ("F811", "'F811'\n")],
 )
 def test_a_rule_that_there_is_not(named: str, meant: str) -> None:
     done = loaderlint("explain", "LDR101", named)

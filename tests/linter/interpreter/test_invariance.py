@@ -34,7 +34,7 @@ REWRITES: dict[str, Rewrite] = {
 }
 # What these find lies in the statements of the very function that is asked, or that restores; and a stream that leaves
 # the function which closes it is reported where its caller gets it.
-OF_ONE_FUNCTION = ("ldr401", "ldr502", "ldr504")
+OF_ONE_FUNCTION = ("ldr401", "ldr501", "ldr502", "ldr503", "ldr504")
 
 
 @cache

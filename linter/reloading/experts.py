@@ -1,0 +1,132 @@
+"""Loaders that gather a tensor of every expert before they stack them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from loaderlint.linter.reading.streams import Element
+from loaderlint.linter.reloading.nodes import (
+    Definition,
+    body_nodes,
+    bound_names,
+    last_name,
+    names_in,
+    own_nodes,
+)
+from loaderlint.linter.reloading.origins import Origins
+
+_EXPERT = re.compile(r"expert", re.IGNORECASE)
+_STACKS = ("stack",)
+_JOINS = ("cat", "concat", "concatenate")
+_PUTS = ("append", "insert", "extend", "update", "add", "setdefault")
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """`kept` puts one expert's tensor into `holder`, which `stacked` reads as a whole."""
+
+    kept: ast.AST
+    stacked: ast.Call
+    holder: str
+
+
+def gathered(function: Definition, streams: dict[str, Element]) -> Iterator[Gathering]:
+    """Where `function` stacks what it gathered from the items of its `streams`, expert by expert."""
+    nodes = list(body_nodes(function))
+    calls = [node for node in nodes if isinstance(node, ast.Call) and _is_stacking(node)]
+    if not calls:
+        return
+    origins = Origins(function)
+    loops = [loop for loop in nodes if isinstance(loop, ast.For) and names_in(loop.iter) & streams.keys()]
+    stores = [store for loop in loops for store in _stores(loop, origins, _bound_before(loop, nodes))]
+    for call in calls:
+        behind = origins.of(call.args[0])
+        found = next((store for store in stores if store.holder in behind and store.of_experts), None)
+        if found is not None:
+            yield Gathering(found.node, call, found.holder)
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    node: ast.AST
+    holder: str
+    of_experts: bool
+
+
+def _is_stacking(call: ast.Call) -> bool:
+    """`torch.stack(kept)`; `torch.cat` only of a whole collection: of `[gate, up]` it joins two halves."""
+    called = last_name(call.func)
+    if not call.args or isinstance(call.args[0], (ast.List, ast.Tuple)):
+        return False
+    return called in _STACKS or called in _JOINS
+
+
+def _bound_before(loop: ast.For, nodes: list[ast.AST]) -> set[str]:
+    """The names that are bound ahead of the loop."""
+    return {
+        name
+        for node in nodes
+        if getattr(node, "lineno", loop.lineno) < loop.lineno
+        for name in _targets(node)
+    }
+
+
+def _stores(loop: ast.For, origins: Origins, before: set[str]) -> Iterator[_Store]:
+    """What the loop puts of its tensors into holders that outlive the step."""
+    items = bound_names(loop.target)
+    inside = {name for node in own_nodes(*loop.body) for name in _targets(node)} - before
+    for test, node in _with_tests(loop.body, ()):
+        holder, values = _put(node)
+        if not holder or holder in inside or not any(origins.of(value) & items for value in values):
+            continue
+        yield _Store(node, holder, any(_EXPERT.search(text) for text in (ast.unparse(node), *test)))
+
+
+def _targets(node: ast.AST) -> set[str]:
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
+    return bound_names(*targets)
+
+
+def _with_tests(
+    statements: list[ast.stmt], tests: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], ast.AST]]:
+    """Every simple statement, with the tests that it is under."""
+    todo = [(tests, statement) for statement in statements]
+    while todo:
+        tests, node = todo.pop(0)
+        if isinstance(node, ast.If):
+            under = (*tests, ast.unparse(node.test))
+            todo[:0] = [*((under, one) for one in node.body), *((tests, one) for one in node.orelse)]
+            continue
+        blocks = [one for name in ("body", "orelse", "finalbody") for one in getattr(node, name, ())]
+        if blocks:
+            todo[:0] = [(tests, one) for one in blocks]
+        else:
+            yield tests, node
+
+
+def _put(node: ast.AST) -> tuple[str, list[ast.expr]]:
+    """The holder that a statement puts something into, and what."""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        return _holder(node.targets[0]), [node.value]
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _PUTS:
+        return _holder(call.func.value), list(call.args)
+    return "", []
+
+
+def _holder(node: ast.expr) -> str:
+    """`kept` of `kept[layer].setdefault(name, {})[expert]`, `self.kept` of `self.kept[expert]`."""
+    while isinstance(node, (ast.Subscript, ast.Call)):
+        called = node.func if isinstance(node, ast.Call) else None
+        node = called.value if isinstance(called, ast.Attribute) else called or node.value
+    return ast.unparse(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""

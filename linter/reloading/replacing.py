@@ -1,0 +1,108 @@
+"""Parameters that post-processing wraps anew, and that lose what the next load needs.
+
+Only what holds the same values in the same shape counts: there the old loader would still be right, and nothing but
+the attributes is lost. A parameter in another format cannot be loaded again, with or without its loader.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from loaderlint.linter.reloading.nodes import Definition, bindings, body_nodes, last_name
+
+# What gives the same values in the same shape.
+_SAME_METHODS = ("detach", "clone", "contiguous", "to", "cuda", "cpu", "float", "half", "bfloat16")
+_SAME_ATTRIBUTES = ("data",)
+
+
+@dataclass(frozen=True, slots=True)
+class Replacing:
+    """`at` puts a bare parameter into `parameter`, the source text of an attribute."""
+
+    at: ast.AST
+    parameter: str
+
+
+def bare_again(function: Definition, loaders: frozenset[str]) -> Iterator[Replacing]:
+    """The parameters that `function` replaces by their own values, without the attributes in `loaders`."""
+    nodes = list(body_nodes(function))
+    made = _bare_parameters(nodes, loaders)
+    for node in nodes:
+        for target, value in _attributes_set(node):
+            call = made.get(value.id) if isinstance(value, ast.Name) else value
+            if call is None or not _is_bare(call, loaders) or _old_value(call) != target:
+                continue
+            names = {target, *([value.id] if isinstance(value, ast.Name) else [])}
+            if not any(_carries(other, names, node) for other in nodes):
+                yield Replacing(node, target)
+
+
+def _bare_parameters(nodes: list[ast.AST], loaders: frozenset[str]) -> dict[str, ast.expr]:
+    """Local names of new parameters."""
+    return {
+        target.id: value
+        for node in nodes
+        for target, value in bindings(node)
+        if isinstance(target, ast.Name) and _is_bare(value, loaders)
+    }
+
+
+def _attributes_set(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """`layer.weight = value`, `setattr(layer, "weight", value)`, `layer.register_parameter("weight", value)`."""
+    for target, value in bindings(node) if isinstance(node, ast.Assign) else ():
+        if isinstance(target, ast.Attribute):
+            yield ast.unparse(target), value
+    if isinstance(node, ast.Call):
+        arguments = list(node.args)
+        if last_name(node.func) == "register_parameter" and isinstance(node.func, ast.Attribute):
+            arguments.insert(0, node.func.value)
+        elif last_name(node.func) != "setattr":
+            return
+        if len(arguments) == 3 and isinstance(arguments[1], ast.Constant):
+            yield f"{ast.unparse(arguments[0])}.{arguments[1].value}", arguments[2]
+
+
+def _is_bare(value: ast.expr, loaders: frozenset[str]) -> bool:
+    """`Parameter(...)`, not one of its subclasses, which are given their loader."""
+    return (
+        isinstance(value, ast.Call)
+        and last_name(value.func) == "Parameter"
+        and bool(value.args)
+        and not any(item.arg is None or item.arg in loaders for item in value.keywords)
+    )
+
+
+def _old_value(call: ast.Call) -> str:
+    """The attribute whose values the new parameter wraps, in the same shape; "" for any other value."""
+    node: ast.expr = call.args[0]
+    while True:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _SAME_METHODS
+        ):
+            node = node.func.value
+        elif isinstance(node, ast.Attribute) and node.attr in _SAME_ATTRIBUTES:
+            node = node.value
+        else:
+            return ast.unparse(node) if isinstance(node, ast.Attribute) else ""
+
+
+def _carries(node: ast.AST, names: set[str], replaced: ast.AST) -> bool:
+    """Whether the node gives attributes to the new parameter: sets one, or hands it to something that may."""
+    if node is replaced:
+        return False
+    if isinstance(node, ast.Assign):
+        owners = (
+            target.value
+            for target in node.targets
+            if isinstance(target, ast.Attribute) and target.attr != "data"
+        )
+        return any(ast.unparse(owner) in names for owner in owners)
+    if not isinstance(node, ast.Call) or last_name(node.func) in ("Parameter", "register_parameter"):
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "update":
+        return ast.unparse(node.func.value).removesuffix(".__dict__") in names
+    return node.lineno >= replaced.lineno and any(ast.unparse(item) in names for item in node.args)
