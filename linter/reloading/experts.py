@@ -15,6 +15,7 @@ from loaderlint.linter.reloading.nodes import (
     last_name,
     names_in,
     own_nodes,
+    parameters,
 )
 from loaderlint.linter.reloading.origins import Origins
 
@@ -40,20 +41,38 @@ def gathered(function: Definition, streams: dict[str, Element]) -> Iterator[Gath
     if not calls:
         return
     origins = Origins(function)
+    local = bound_names(*function.body) | set(parameters(function))
     loops = [loop for loop in nodes if isinstance(loop, ast.For) and names_in(loop.iter) & streams.keys()]
     stores = [store for loop in loops for store in _stores(loop, origins, _bound_before(loop, nodes))]
     for call in calls:
         behind = origins.of(call.args[0])
-        found = next((store for store in stores if store.holder in behind and store.of_experts), None)
+        found = next((one for one in stores if one.holder in behind and _of_experts(one, call, local)), None)
         if found is not None:
             yield Gathering(found.node, call, found.holder)
 
 
 @dataclass(frozen=True, slots=True)
 class _Store:
+    """What puts a tensor into `holder`, under which tests."""
+
     node: ast.AST
     holder: str
-    of_experts: bool
+    tests: tuple[ast.expr, ...]
+
+
+def _of_experts(store: _Store, stacked: ast.Call, local: set[str]) -> bool:
+    """Whether what decides on the store, or on the stack, speaks of experts: how locals are called says nothing."""
+    for node in own_nodes(store.node, *store.tests, stacked):
+        text = ""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        elif isinstance(node, ast.Attribute):
+            text = node.attr
+        elif isinstance(node, ast.Name) and node.id not in local:
+            text = node.id
+        if _EXPERT.search(text):
+            return True
+    return False
 
 
 def _is_stacking(call: ast.Call) -> bool:
@@ -78,11 +97,11 @@ def _stores(loop: ast.For, origins: Origins, before: set[str]) -> Iterator[_Stor
     """What the loop puts of its tensors into holders that outlive the step."""
     items = bound_names(loop.target)
     inside = {name for node in own_nodes(*loop.body) for name in _targets(node)} - before
-    for test, node in _with_tests(loop.body, ()):
+    for tests, node in _with_tests(loop.body, ()):
         holder, values = _put(node)
         if not holder or holder in inside or not any(origins.of(value) & items for value in values):
             continue
-        yield _Store(node, holder, any(_EXPERT.search(text) for text in (ast.unparse(node), *test)))
+        yield _Store(node, holder, tests)
 
 
 def _targets(node: ast.AST) -> set[str]:
@@ -97,21 +116,30 @@ def _targets(node: ast.AST) -> set[str]:
 
 
 def _with_tests(
-    statements: list[ast.stmt], tests: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], ast.AST]]:
-    """Every simple statement, with the tests that it is under."""
-    todo = [(tests, statement) for statement in statements]
-    while todo:
-        tests, node = todo.pop(0)
+    statements: list[ast.stmt], tests: tuple[ast.expr, ...]
+) -> Iterator[tuple[tuple[ast.expr, ...], ast.stmt]]:
+    """Every simple statement, with the tests that have let it through."""
+    for node in statements:
         if isinstance(node, ast.If):
-            under = (*tests, ast.unparse(node.test))
-            todo[:0] = [*((under, one) for one in node.body), *((tests, one) for one in node.orelse)]
+            passed = (*tests, node.test)
+            negative = _is_negative(node.test)
+            yield from _with_tests(node.body, tests if negative else passed)
+            yield from _with_tests(node.orelse, passed if negative else tests)
+            if negative and isinstance(node.body[-1], (ast.Continue, ast.Return)):
+                tests = passed
             continue
-        blocks = [one for name in ("body", "orelse", "finalbody") for one in getattr(node, name, ())]
-        if blocks:
-            todo[:0] = [(tests, one) for one in blocks]
-        else:
+        blocks = [block for name in ("body", "orelse", "finalbody") if (block := getattr(node, name, None))]
+        for block in blocks:
+            yield from _with_tests(block, tests)
+        if not blocks:
             yield tests, node
+
+
+def _is_negative(test: ast.expr) -> bool:
+    """`"experts" not in name`, `not is_expert(name)`."""
+    if isinstance(test, ast.Compare):
+        return isinstance(test.ops[0], (ast.NotIn, ast.NotEq))
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
 
 
 def _put(node: ast.AST) -> tuple[str, list[ast.expr]]:

@@ -96,7 +96,11 @@ class Observer:
             yield Observation(Fact.STACK_REQUIRED, at, found.holder, notes)
 
     def _replaced(self, function: Function) -> Iterator[Observation]:
-        for found in bare_again(function.node, self._index.contracts.loader_attributes):
+        imports = self._index.imports.items()
+        classes = {name for name, target in imports if target.rpartition(".")[2] == "Parameter"} | {
+            "Parameter"
+        }
+        for found in bare_again(function.node, self._index.contracts.loader_attributes, frozenset(classes)):
             at = site(function, found.at)
             note = Note("replaced", at, "the new parameter has none of the old one's attributes")
             yield Observation(Fact.LOADER_LOST, at, found.parameter, (note,))

@@ -25,28 +25,26 @@ class Replacing:
     parameter: str
 
 
-def bare_again(function: Definition, loaders: frozenset[str]) -> Iterator[Replacing]:
-    """The parameters that `function` replaces by their own values, without the attributes in `loaders`."""
+def bare_again(function: Definition, loaders: frozenset[str], classes: frozenset[str]) -> Iterator[Replacing]:
+    """The parameters that `function` replaces by their own values, without the attributes in `loaders`.
+
+    `classes` are the names that the file has for torch's own parameter class.
+    """
     nodes = list(body_nodes(function))
-    made = _bare_parameters(nodes, loaders)
-    for node in nodes:
-        for target, value in _attributes_set(node):
-            call = made.get(value.id) if isinstance(value, ast.Name) else value
-            if call is None or not _is_bare(call, loaders) or _old_value(call) != target:
-                continue
-            names = {target, *([value.id] if isinstance(value, ast.Name) else [])}
-            if not any(_carries(other, names, node) for other in nodes):
-                yield Replacing(node, target)
-
-
-def _bare_parameters(nodes: list[ast.AST], loaders: frozenset[str]) -> dict[str, ast.expr]:
-    """Local names of new parameters."""
-    return {
+    made = {
         target.id: value
         for node in nodes
         for target, value in bindings(node)
-        if isinstance(target, ast.Name) and _is_bare(value, loaders)
+        if isinstance(target, ast.Name) and _is_bare(value, loaders, classes)
     }
+    for node in nodes:
+        for target, value in _attributes_set(node):
+            call = made.get(value.id) if isinstance(value, ast.Name) else value
+            if call is None or not _is_bare(call, loaders, classes) or _old_value(call) != target:
+                continue
+            names = {target, *([value.id] if isinstance(value, ast.Name) else [])}
+            if not any(_carries(other, names, node, classes) for other in nodes):
+                yield Replacing(node, target)
 
 
 def _attributes_set(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -64,11 +62,11 @@ def _attributes_set(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield f"{ast.unparse(arguments[0])}.{arguments[1].value}", arguments[2]
 
 
-def _is_bare(value: ast.expr, loaders: frozenset[str]) -> bool:
+def _is_bare(value: ast.expr, loaders: frozenset[str], classes: frozenset[str]) -> bool:
     """`Parameter(...)`, not one of its subclasses, which are given their loader."""
     return (
         isinstance(value, ast.Call)
-        and last_name(value.func) == "Parameter"
+        and last_name(value.func) in classes
         and bool(value.args)
         and not any(item.arg is None or item.arg in loaders for item in value.keywords)
     )
@@ -90,7 +88,7 @@ def _old_value(call: ast.Call) -> str:
             return ast.unparse(node) if isinstance(node, ast.Attribute) else ""
 
 
-def _carries(node: ast.AST, names: set[str], replaced: ast.AST) -> bool:
+def _carries(node: ast.AST, names: set[str], replaced: ast.AST, classes: frozenset[str]) -> bool:
     """Whether the node gives attributes to the new parameter: sets one, or hands it to something that may."""
     if node is replaced:
         return False
@@ -101,7 +99,7 @@ def _carries(node: ast.AST, names: set[str], replaced: ast.AST) -> bool:
             if isinstance(target, ast.Attribute) and target.attr != "data"
         )
         return any(ast.unparse(owner) in names for owner in owners)
-    if not isinstance(node, ast.Call) or last_name(node.func) in ("Parameter", "register_parameter"):
+    if not isinstance(node, ast.Call) or last_name(node.func) in {"register_parameter", *classes}:
         return False
     if isinstance(node.func, ast.Attribute) and node.func.attr == "update":
         return ast.unparse(node.func.value).removesuffix(".__dict__") in names
