@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 from loaderlint.linter.check_command import check
+from loaderlint.linter.guard_report_command import guard_report
 from loaderlint.linter.reading.source import SourceError
 from loaderlint.linter.reporting.text import render_error
 from loaderlint.linter.rule_commands import explain, rules
@@ -85,5 +86,5 @@ def main(context: click.Context) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-for command in (check, explain, rules):
+for command in (check, explain, guard_report, rules):
     main.add_command(command)

@@ -6,7 +6,14 @@ import sys
 from types import ModuleType
 
 from .hook import after_import, is_awaited
-from .levels import OFF, GuardSettingError, level_from_environment, parse_level
+from .levels import (
+    OFF,
+    GuardSettingError,
+    exit_code_from_environment,
+    level_from_environment,
+    parse_level,
+    reaction_from_environment,
+)
 
 _RUNAI = "runai_model_streamer.safetensors_streamer.safetensors_streamer"
 
@@ -33,19 +40,26 @@ def activate_from_environment() -> None:
     process that streams no weights is not disturbed, one that does never runs unguarded by mistake.
     """
     try:
-        level = level_from_environment()
+        level, exit_code = level_from_environment(), exit_code_from_environment()
+        reaction_from_environment()
     except GuardSettingError as error:
         _refuse_to_stream(error)
         return
-    if level != OFF:
-        activate(level)
+    if level == OFF:
+        return
+    # In a virtual environment `site` reads a .pth file twice.
+    if exit_code and not is_awaited(_RUNAI):
+        from .exit_status import exit_with
+
+        exit_with(exit_code)
+    activate(level)
 
 
 def _refuse_to_stream(error: GuardSettingError) -> None:
     def refuse(module: ModuleType) -> None:
         raise GuardSettingError(str(error))
 
-    # In a virtual environment `site` reads a .pth file twice; the line is for people to read once.
+    # Here too: the line is for people to read once.
     if sys.stderr is not None and not is_awaited(_RUNAI):
         print(f"loaderlint guard: {error}", file=sys.stderr, flush=True)
     after_import(_RUNAI, refuse)

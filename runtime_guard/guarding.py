@@ -92,6 +92,7 @@ class _Lender:
         """Return what the consumer gets for `tensor`, and begin its lease where it can have one."""
         if tensor.numel() == 0 or not self._session.can_lend(tensor):
             return tensor
+        self._session.begin_lease()
         lent = self._backend.lend(tensor, self._contract)
         shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
         lease = Lease(new_token(), name, shape, dtype, self._contract, self._guard, self._site)

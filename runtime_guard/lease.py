@@ -32,9 +32,10 @@ _departed: deque[Lease] = deque(maxlen=64)
 class Contract:
     """Why the tensors of one stream count as borrowed.
 
-    `free_on_advance` and `exclusive` are what the producer's adapter declares: that nobody reads the lent
-    memory once the stream is asked for its next item (so it may be overwritten in place), and that every
-    tensor has a storage of its own (so the storage itself may be made to refuse access).
+    The flags are what the producer's adapter declares. `free_on_advance`: nobody reads the lent memory once
+    the stream is asked for its next item, so it may be overwritten in place. `exclusive`: every tensor has a
+    storage of its own, so the storage itself may be made to refuse access. `gone_on_advance`: the memory may
+    be unmapped by then, so a stale read must never be let through.
     """
 
     producer: str
@@ -42,6 +43,7 @@ class Contract:
     reason: str
     free_on_advance: bool = False
     exclusive: bool = False
+    gone_on_advance: bool = False
 
 
 @dataclass(slots=True)
@@ -56,6 +58,10 @@ class Lease:
     guard: str
     yielded: Site
     advanced: Site = ()
+
+    def tensor_fields(self) -> dict[str, object]:
+        """Return the tensor for machines."""
+        return {"name": self.name, "shape": list(self.shape), "dtype": self.dtype}
 
     def header(self) -> str:
         """Return the stable one-line summary, without the newline."""

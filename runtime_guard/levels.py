@@ -6,16 +6,23 @@ import os
 
 VARIABLE = "LOADERLINT_GUARD"
 REPORT_VARIABLE = "LOADERLINT_GUARD_REPORT"
+REACTION_VARIABLE = "LOADERLINT_GUARD_ON"
+EXIT_VARIABLE = "LOADERLINT_GUARD_EXITCODE"
 
 OFF = "off"
 POISON = "poison"
 TRAP = "trap"
 
+# What a stale read does where it can be seen: raise, or go on after it was told at once or is told at the end.
+RAISE = "raise"
+WARN = "warn"
+RECORD = "record"
+
 _SPELLINGS = {"": OFF, "0": OFF, "off": OFF, "poison": POISON, "trap": TRAP, "1": TRAP}
 
 
 class GuardSettingError(ValueError):
-    """The guard was asked for a level that does not exist."""
+    """The guard was asked for something that does not exist."""
 
 
 def parse_level(value: str, source: str = VARIABLE) -> str:
@@ -33,3 +40,20 @@ def parse_level(value: str, source: str = VARIABLE) -> str:
 def level_from_environment() -> str:
     """Return the level that LOADERLINT_GUARD selects; raises GuardSettingError."""
     return parse_level(os.environ.get(VARIABLE, ""))
+
+
+def reaction_from_environment() -> str:
+    """Return RAISE, WARN or RECORD, as LOADERLINT_GUARD_ON says; raises GuardSettingError."""
+    value = os.environ.get(REACTION_VARIABLE, "")
+    reaction = value.strip().lower() or RAISE
+    if reaction not in (RAISE, WARN, RECORD):
+        raise GuardSettingError(f"{REACTION_VARIABLE}={value!r} is unknown; valid: {RAISE}, {WARN}, {RECORD}")
+    return reaction
+
+
+def exit_code_from_environment() -> int:
+    """Return the exit status that LOADERLINT_GUARD_EXITCODE asks for, 0 for none; raises GuardSettingError."""
+    value = os.environ.get(EXIT_VARIABLE, "").strip()
+    if value and not (value.isascii() and value.isdigit() and int(value) < 256):
+        raise GuardSettingError(f"{EXIT_VARIABLE}={value!r} is no exit status; valid: 0 to 255")
+    return int(value or 0)

@@ -27,6 +27,12 @@ def is_stale_read(error: BaseException | None) -> bool:
     return error.args[0].startswith((CODE, _GENERIC_TEXT))
 
 
+def token_of(error: RuntimeError) -> str:
+    """Return the token of the lease that the error of a stale read names; empty for any other error."""
+    token = _TOKEN.search(error.args[0]) if is_stale_read(error) else None
+    return token[1] if token is not None else ""
+
+
 def observe(error: BaseException, frame: FrameType | None = None) -> report.StaleRead | None:
     """Take note of an error, once, if it is that of a stale read; return what is known of that read.
 

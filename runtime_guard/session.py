@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from . import report, watch
 from .backends.aliasing import can_be_lent
 from .backends.choice import Choice, choose
+from .levels import RAISE, WARN, reaction_from_environment
 
 if TYPE_CHECKING:
     import torch
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 class Session:
     """One level with its back end, shared by all streams of the process that run under it."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: Choice, reaction: str) -> None:
         self.choice = choice
+        self._reaction = reaction
 
     def can_lend(self, tensor: torch.Tensor) -> bool:
         """Whether the guard can stand in for this tensor; where it cannot, the report says so once."""
@@ -28,6 +30,13 @@ class Session:
         report.note(f"tensors of kind {kind} on {tensor.device.type} are not guarded")
         return False
 
+    def begin_lease(self) -> None:
+        """Called in the consumer's thread before a stream lends a tensor."""
+        if self._reaction != RAISE and self.choice.backend.lift is not None:
+            from .passing import let_reads_pass
+
+            let_reads_pass(self.choice.backend.lift, warns=self._reaction == WARN)
+
     def expect_stale_reads(self) -> None:
         """Called when a stream's consumer holds more stale tensors than a correct one can."""
         if self.choice.backend.raises:
@@ -35,16 +44,21 @@ class Session:
 
 
 @lru_cache(maxsize=None)
-def _session(level: str, without: frozenset[str]) -> Session:
+def _session(level: str, without: frozenset[str], reaction: str) -> Session:
     choice = choose(level, without)
     if choice.shortfall:
         report.note(choice.shortfall)
+    if reaction != RAISE and choice.backend.raises and choice.backend.lift is None:
+        report.note(f"{choice.backend.name} cannot let a stale read pass: it raises")
     watch.install()
-    return Session(choice)
+    return Session(choice, reaction)
 
 
 def open_session(level: str, without_backends: Collection[str] = ()) -> Session:
-    """Return the session of a level (TRAP or POISON); makes it, tested, at the first call."""
-    session = _session(level, frozenset(without_backends))
+    """Return the session of a level (TRAP or POISON); makes it, tested, at the first call.
+
+    Raises GuardSettingError for a reaction in the environment that does not exist.
+    """
+    session = _session(level, frozenset(without_backends), reaction_from_environment())
     report.begin(session.choice.describe())
     return session

@@ -40,6 +40,7 @@ class InPlacePoison:
 
     name = "poison in place"
     raises = False
+    lift = None
 
     def lend(self, tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
         return tensor if contract.free_on_advance else _private_copy(tensor)
@@ -53,6 +54,7 @@ class CopyPoison:
 
     name = "poison in a private copy"
     raises = False
+    lift = None
 
     def lend(self, tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
         return _private_copy(tensor)
@@ -66,6 +68,7 @@ class SwapPoison:
 
     name = "poison by a swapped data pointer"
     raises = False
+    lift = None
 
     def __init__(self) -> None:
         self._regions: dict[int, torch.Tensor] = {}

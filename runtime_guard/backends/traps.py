@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from ..lease import Contract
 from .aliasing import alias
-from .poke import find_layout, find_message, plant_message
+from .poke import StorageLayout, find_layout, find_message, plant_message
+
+Lift = Callable[[torch.UntypedStorage, bool], None]
 
 
 def _lend(tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
     return tensor if contract.exclusive else alias(tensor)
+
+
+def _lifting(layout: StorageLayout) -> Lift:
+    def lift(storage: torch.UntypedStorage, lifted: bool) -> None:
+        layout.set_flags(storage._cdata, not lifted)
+
+    return lift
 
 
 class MessageTrap:
@@ -21,6 +32,8 @@ class MessageTrap:
 
     def __init__(self) -> None:
         self._refuse = torch._C._set_storage_data_ptr_access_error_msg
+        layout = find_layout()
+        self.lift = _lifting(layout) if layout is not None else None
 
     def lend(self, tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
         return _lend(tensor, contract)
@@ -37,6 +50,7 @@ class FlagTrap:
 
     name = "trap by flags"
     raises = True
+    lift: Lift | None = None
 
     def __init__(self) -> None:
         layout = find_layout()
@@ -61,6 +75,7 @@ class PokeTrap(FlagTrap):
         self._message = find_message(self._layout)
         if not self._message:
             raise RuntimeError("the message of a storage was not found where it was looked for")
+        self.lift = _lifting(self._layout)
 
     def revoke(self, lent: torch.Tensor, message: str) -> None:
         plant_message(lent.untyped_storage()._cdata + self._message, message)

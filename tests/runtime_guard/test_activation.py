@@ -186,3 +186,53 @@ def test_a_report_folder_that_cannot_be_written_is_one_line(run, tmp_path: Path)
     line = f"loaderlint guard: no report file: cannot write to LOADERLINT_GUARD_REPORT={str(blocked)!r}: "
     assert result.stderr.count(line) == 1
     assert "371 stale reads here" in result.stderr
+
+
+def test_warn_and_record_let_the_read_pass_and_tell(run, tmp_path: Path) -> None:
+    code = "load()\nprint('went on', file=sys.stderr)\n"
+    for reaction in ("warn", "record"):
+        result = run(code, LOADERLINT_GUARD="trap", LOADERLINT_GUARD_ON=reaction)
+        assert (result.returncode, result.stdout) == (0, "loaded 371\n")
+        before, _, after = result.stderr.partition("went on\n")
+        told = before if reaction == "warn" else after
+        assert told.count("LOADERLINT-E101 read-after-advance") == 1
+        assert "  read at      loader.py:13 in load: weight.sum()\n" in told
+        assert "LOADERLINT" not in (after if reaction == "warn" else before)
+    result = run(code, LOADERLINT_GUARD="trap", LOADERLINT_GUARD_ON="shout")
+    assert "LOADERLINT_GUARD_ON='shout' is unknown; valid: raise, warn, record" in result.stderr
+    assert result.returncode == 1
+
+
+_ENDING = """
+import atexit, multiprocessing
+def late():
+    print("other handlers ran")
+atexit.register(late)
+if __name__ == "__main__":
+    unclosed = open("unclosed.txt", "w")
+    unclosed.write("all of it")
+    if {method!r}:
+        child = multiprocessing.get_context({method!r}).Process(target=load, args=({owned}, True))
+        child.start()
+        child.join()
+        sys.exit(child.exitcode)
+    load({owned}, swallow=True)
+"""
+
+
+@pytest.mark.parametrize("method", ["", "spawn", "fork", "forkserver"])
+@pytest.mark.parametrize("owned", [False, True])
+def test_a_process_that_swallowed_ends_with_the_chosen_status(
+    run, method: str, owned: bool, tmp_path: Path
+) -> None:
+    code = _ENDING.format(method=method, owned=owned)
+    result = run(code, LOADERLINT_GUARD="trap", LOADERLINT_GUARD_EXITCODE="66")
+    assert result.returncode == (0 if owned else 66), result.stderr
+    assert result.stdout.startswith("loaded 371\n") and "other handlers ran\n" in result.stdout
+    assert (tmp_path / "unclosed.txt").read_text() == "all of it"
+    assert ("LOADERLINT-E101" in result.stderr) is not owned
+
+
+def test_an_exit_status_that_is_none_is_named(run) -> None:
+    result = run("load()\n", LOADERLINT_GUARD="trap", LOADERLINT_GUARD_EXITCODE="many")
+    assert "LOADERLINT_GUARD_EXITCODE='many' is no exit status; valid: 0 to 255" in result.stderr
