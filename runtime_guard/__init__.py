@@ -12,11 +12,16 @@ from .levels import GuardSettingError
 
 if TYPE_CHECKING:
     from .backends.poison import Poisoned, poisoned
-    from .guarding import guard
+    from .guarding import guard, guard_scope
 
-__all__ = ["GuardSettingError", "Poisoned", "activate", "guard", "poisoned"]
+__all__ = ["GuardSettingError", "Poisoned", "activate", "guard", "guard_scope", "poisoned"]
 
-_LAZY = {"guard": "guarding", "poisoned": "backends.poison", "Poisoned": "backends.poison"}
+_LAZY = {
+    "guard": "guarding",
+    "guard_scope": "guarding",
+    "poisoned": "backends.poison",
+    "Poisoned": "backends.poison",
+}
 
 
 def __getattr__(name: str) -> Any:

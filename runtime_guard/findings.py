@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .lease import CODE, REPAIR, Lease
+from .lease import CODE, Lease
 from .sites import Site, describe, source_line
 
 
@@ -51,7 +51,7 @@ class StaleRead:
             "read": places(self.read),
             "advanced": places(lease.advanced),
             "yielded": places(lease.yielded),
-            "repair": REPAIR,
+            "repair": contract.repair(),
             "guard": lease.guard,
             "count": self.count,
             "text": lease.message(describe(self.read)),

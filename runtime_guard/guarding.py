@@ -1,113 +1,76 @@
-"""The guarded stream: hands out each tensor on a lease, and ends the lease when the next one is asked for."""
+"""The guard for code under test: any iterator, asynchronous iterator or bucket of (name, tensor)."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, overload
 
-from .lease import Contract, Lease, new_token, remember
+from .lease import Contract
+from .lending import Named, lend_async_stream, lend_bucket, lend_stream
 from .levels import OFF, parse_level
-from .sites import Site, call_site
 
 if TYPE_CHECKING:
-    import torch
-
     from .session import Session
 
-Named = tuple[str, "torch.Tensor"]
 
-# While a tensor's lease ends, the consumer's variables may hold it and the one before. A correct loader
-# never holds more stale tensors than that; one that does is about to read them, so reads are watched for.
-_GRACE = 2
+@overload
+def guard(
+    iterator: Iterator[Named], level: str = ..., without_backends: Collection[str] = ...
+) -> Iterator[Named]: ...
+
+
+@overload
+def guard(
+    iterator: AsyncIterator[Named], level: str = ..., without_backends: Collection[str] = ...
+) -> AsyncIterator[Named]: ...
 
 
 def guard(
-    iterator: Iterator[Named], level: str = "trap", without_backends: Collection[str] = ()
-) -> Iterator[Named]:
+    iterator: Iterator[Named] | AsyncIterator[Named],
+    level: str = "trap",
+    without_backends: Collection[str] = (),
+) -> Iterator[Named] | AsyncIterator[Named]:
     """Guard any iterator of (name, tensor) that reuses its memory, whatever its producer.
 
-    Every tensor counts as lent until the next one is asked for. A stale read raises RuntimeError with the
-    report under `trap`, and reads a pattern under `poison`; `off` returns the iterator itself. Raises
-    GuardSettingError for another level, and TypeError where the iterator yields something else.
+    Every tensor counts as lent until the next one is asked for; what `async for` reads is guarded likewise.
+    A stale read raises RuntimeError with the report under `trap`, and reads a pattern under `poison`; `off`
+    returns the iterator itself. Raises GuardSettingError for another level, and TypeError where the iterator
+    yields something else.
     """
     chosen = parse_level(level, "guard(level)")
     if chosen == OFF:
         return iterator
-    from .session import open_session
-
     contract = Contract(
         producer=f"guard({type(iterator).__name__})",
         facts="lent until the next step",
         reason="guard() was asked to treat every tensor of this iterator as lent until the next step",
     )
-    return lend_stream(iterator, open_session(chosen, without_backends), contract)
+    lend = lend_async_stream if hasattr(iterator, "__aiter__") else lend_stream
+    return lend(iterator, _session(chosen, without_backends), contract)
 
 
-def lend_stream(
-    iterator: Iterator[Named],
-    session: Session,
-    contract: Contract,
-    is_lent: Callable[[torch.Tensor], bool] = lambda tensor: True,
-) -> Iterator[Named]:
-    """Yield what `iterator` yields, each tensor for which `is_lent` holds on a lease until the next step.
+def guard_scope(
+    pairs: Iterable[Named], level: str = "trap", without_backends: Collection[str] = ()
+) -> AbstractContextManager[list[Named]]:
+    """Guard a bucket: `with guard_scope(pairs) as lent` gives the list of pairs, lent until the block ends.
 
-    Closing early ends no lease: the producer writes nothing more.
+    For receivers that get a list of (name, tensor) at a time, whose memory is written again once the bucket
+    is done. Levels and errors are those of `guard`; under `off` the list holds the tensors themselves.
     """
-    import torch
-
-    lender = _Lender(session, contract, call_site(sys._getframe(1)))
-    try:
-        for item in iterator:
-            if not (isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], torch.Tensor)):
-                raise TypeError(f"the loaderlint guard needs (name, tensor) pairs, not {type(item).__name__}")
-            name, tensor = item
-            if is_lent(tensor):
-                tensor = lender.lend(name, tensor)
-            del item
-            yield name, tensor
-            del tensor
-            lender.advance(call_site(sys._getframe(1)))
-    except GeneratorExit:
-        close = getattr(iterator, "close", None)
-        if close is not None:
-            close()
-        raise
+    chosen = parse_level(level, "guard_scope(level)")
+    if chosen == OFF:
+        return nullcontext(list(pairs))
+    contract = Contract(
+        producer=f"guard_scope({type(pairs).__name__})",
+        facts="lent until the block ends",
+        reason="guard_scope() was asked to treat every tensor of this bucket as lent until its block ends",
+        ends="the block of guard_scope() ends",
+    )
+    return lend_bucket(pairs, _session(chosen, without_backends), contract)
 
 
-class _Lender:
-    """The leases of one stream."""
+def _session(level: str, without_backends: Collection[str]) -> Session:
+    from .session import open_session
 
-    def __init__(self, session: Session, contract: Contract, site: Site) -> None:
-        self._session = session
-        self._backend = session.choice.backend
-        self._contract = contract
-        self._guard = session.choice.describe()
-        # Where the stream was last asked for an item: one lease ends there, and the next begins.
-        self._site = site
-        self._current: tuple[Lease, torch.Tensor] | None = None
-        self._held: set[str] = set()
-
-    def lend(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        """Return what the consumer gets for `tensor`, and begin its lease where it can have one."""
-        if tensor.numel() == 0 or not self._session.can_lend(tensor):
-            return tensor
-        self._session.begin_lease()
-        lent = self._backend.lend(tensor, self._contract)
-        shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
-        lease = Lease(new_token(), name, shape, dtype, self._contract, self._guard, self._site)
-        self._current = lease, lent
-        return lent
-
-    def advance(self, site: Site) -> None:
-        """End the running lease, as the stream is asked for an item at `site`: its tensor is now stale."""
-        self._site = site
-        if self._current is None:
-            return
-        lease, lent = self._current
-        self._current = None
-        lease.advanced = site
-        remember(lease, lent.untyped_storage(), self._held)
-        self._backend.revoke(lent, lease.message())
-        if len(self._held) > _GRACE:
-            self._session.expect_stale_reads()
+    return open_session(level, without_backends)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import torch
 
 CODE = "LOADERLINT-E101"
-REPAIR = 'use the tensor before the next step, or keep a copy: tensor.detach().to("cpu", copy=True)'
 # Stands in the message until the exception is seen with its traceback.
 READ_UNKNOWN = "the line that raised, see the traceback"
 
@@ -32,18 +31,23 @@ _departed: deque[Lease] = deque(maxlen=64)
 class Contract:
     """Why the tensors of one stream count as borrowed.
 
-    The flags are what the producer's adapter declares. `free_on_advance`: nobody reads the lent memory once
-    the stream is asked for its next item, so it may be overwritten in place. `exclusive`: every tensor has a
-    storage of its own, so the storage itself may be made to refuse access. `gone_on_advance`: the memory may
-    be unmapped by then, so a stale read must never be let through.
+    `ends` says what ends a lease. The flags are what the producer's adapter declares. `free_on_advance`:
+    nobody reads the lent memory once the stream is asked for its next item, so it may be overwritten in
+    place. `exclusive`: every tensor has a storage of its own, so the storage itself may be made to refuse
+    access. `gone_on_advance`: the memory may be unmapped by then, so a stale read must never be let through.
     """
 
     producer: str
     facts: str
     reason: str
+    ends: str = "the next step"
     free_on_advance: bool = False
     exclusive: bool = False
     gone_on_advance: bool = False
+
+    def repair(self) -> str:
+        """Return what the author of the loader can do about a stale read."""
+        return f'use the tensor before {self.ends}, or keep a copy: tensor.detach().to("cpu", copy=True)'
 
 
 @dataclass(slots=True)
@@ -73,16 +77,16 @@ class Lease:
         return f"{self.header()}\n  read at      {read}\n{self._tail()}{self.token}"
 
     def _tail(self) -> str:
-        return _tail(self.advanced, self.yielded, self.contract.reason, self.guard)
+        return _tail(self.advanced, self.yielded, self.contract, self.guard)
 
 
 @lru_cache(maxsize=1024)
-def _tail(advanced: Site, yielded: Site, reason: str, guard: str) -> str:
+def _tail(advanced: Site, yielded: Site, contract: Contract, guard: str) -> str:
     return (
         f"  advanced at  {describe(advanced)}\n"
         f"  yielded at   {describe(yielded)}\n"
-        f"  borrowed     {reason}\n"
-        f"  repair       {REPAIR}\n"
+        f"  borrowed     {contract.reason}\n"
+        f"  repair       {contract.repair()}\n"
         f"  guard        {guard}, lease "
     )
 

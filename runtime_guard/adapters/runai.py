@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .. import report
-from ..guarding import Named, lend_stream
 from ..lease import Contract
+from ..lending import Named, lend_stream
 from ..levels import OFF
 
 if TYPE_CHECKING:

@@ -1,0 +1,131 @@
+"""Hands tensors out on leases: a stream ends each at its next step, a bucket ends all of them together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from .lease import Contract, Lease, new_token, remember
+from .sites import Site, call_site
+
+if TYPE_CHECKING:
+    import torch
+
+    from .session import Session
+
+Named = tuple[str, "torch.Tensor"]
+
+# While a tensor's lease ends, the consumer's variables may hold it and the one before. A correct loader
+# never holds more stale tensors than that; one that does is about to read them, so reads are watched for.
+_GRACE = 2
+
+
+class Lender:
+    """The leases of one stream, bucket or buffer; `site` is where its tensors were asked for."""
+
+    def __init__(self, session: Session, contract: Contract, site: Site) -> None:
+        self._session = session
+        self._backend = session.choice.backend
+        self._contract = contract
+        self._guard = session.choice.describe()
+        self._site = site
+        self._running: list[tuple[Lease, torch.Tensor]] = []
+        self._held: set[str] = set()
+
+    def lend(self, name: str, tensor: torch.Tensor, site: Site | None = None) -> torch.Tensor:
+        """Return what the consumer gets for `tensor`, and begin its lease where it can have one.
+
+        `site` is where this tensor was asked for; without it, where the stream was asked last.
+        """
+        if tensor.numel() == 0 or not self._session.can_lend(tensor):
+            return tensor
+        self._session.begin_lease()
+        lent = self._backend.lend(tensor, self._contract)
+        shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
+        yielded = self._site if site is None else site
+        lease = Lease(new_token(), name, shape, dtype, self._contract, self._guard, yielded)
+        self._running.append((lease, lent))
+        return lent
+
+    def end(self, site: Site) -> None:
+        """End the running leases at `site`, where the producer is told to go on: their tensors are stale."""
+        self._site = site
+        while self._running:
+            lease, lent = self._running.pop()
+            lease.advanced = site
+            remember(lease, lent.untyped_storage(), self._held)
+            self._backend.revoke(lent, lease.message())
+        if len(self._held) > _GRACE:
+            self._session.expect_stale_reads()
+
+
+def _any(tensor: torch.Tensor) -> bool:
+    return True
+
+
+def lend_stream(
+    stream: Iterable[Named],
+    session: Session,
+    contract: Contract,
+    is_lent: Callable[[torch.Tensor], bool] = _any,
+) -> Iterator[Named]:
+    """Yield what `stream` yields, each tensor for which `is_lent` holds on a lease until the next step.
+
+    Closing early ends no lease: the producer writes nothing more.
+    """
+    lender = Lender(session, contract, call_site(sys._getframe(1)))
+    try:
+        for item in stream:
+            name, tensor = as_pair(item)
+            del item
+            if is_lent(tensor):
+                tensor = lender.lend(name, tensor)
+            yield name, tensor
+            del tensor
+            lender.end(call_site(sys._getframe(1)))
+    except GeneratorExit:
+        close = getattr(stream, "close", None)
+        if close is not None:
+            close()
+        raise
+
+
+async def lend_async_stream(
+    stream: AsyncIterator[Named], session: Session, contract: Contract
+) -> AsyncIterator[Named]:
+    """Do for an asynchronous stream what `lend_stream` does for one that is not."""
+    lender = Lender(session, contract, call_site(sys._getframe(1)))
+    try:
+        async for item in stream:
+            name, tensor = as_pair(item)
+            del item
+            tensor = lender.lend(name, tensor)
+            yield name, tensor
+            del tensor
+            lender.end(call_site(sys._getframe(1)))
+    except GeneratorExit:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
+        raise
+
+
+@contextmanager
+def lend_bucket(pairs: Iterable[Named], session: Session, contract: Contract) -> Iterator[list[Named]]:
+    """Give the list of pairs, each tensor on a lease until the block ends, however it ends."""
+    lender = Lender(session, contract, call_site(sys._getframe(1)))
+    try:
+        yield [(name, lender.lend(name, tensor)) for name, tensor in map(as_pair, pairs)]
+    finally:
+        lender.end(call_site(sys._getframe(1)))
+
+
+def as_pair(item: object) -> Named:
+    """Return the item; raises TypeError where it is no pair of a name and a tensor."""
+    import torch
+
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], torch.Tensor):
+        return item
+    raise TypeError(f"the loaderlint guard needs (name, tensor) pairs, not {type(item).__name__}")
