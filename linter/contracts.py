@@ -30,13 +30,13 @@ EFFECTS: dict[str, frozenset[str]] = {
         {
             "view", "conditional_copy", "copy", "metadata", "mutate", "text", "capture", "shallow_copy", "await",
             "submit", "spawn", "submit_items", "put", "take", "reduce", "keep", "same", "consume", "tee", "parameter",
-            "adopt",
+            "adopt", "load",
         }
     ),
     "methods": frozenset(
         {
             "submit", "spawn", "submit_items", "await", "synchronize", "read", "produce", "bundle", "keep", "own",
-            "drain", "adopt",
+            "drain", "adopt", "load",
         }
     ),
     "attributes": frozenset({"adopt"}),

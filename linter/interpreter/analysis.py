@@ -63,6 +63,7 @@ class Interpreter(
         self.executed.add((function.index, function.qualname))
         self.execute(code.body.body, state, context)
         self._leave(state, context)
+        self.observe_dropped()
         return [*self.retentions.values(), *self.observations.values()]
 
     def _entry_value(self, parameter: cst.Param, function: Function, state: State, context: Context) -> Value:
@@ -72,7 +73,9 @@ class Interpreter(
         if name in function.streams:
             measured = is_measured(function.node, name)
             stream = Obj(Kind.STREAM, code=function.streams[name], measured=measured)
-            return self.new(state, parameter, context, stream)
+            made = self.new(state, parameter, context, stream)
+            (self.given[name],) = made
+            return made
         if name in function.lent:
             return frozenset({Loan(self._until_return(context), Site(context.unit, parameter))})
         first = name in ("self", "cls") and function.owner is not None
@@ -87,6 +90,7 @@ class Interpreter(
                 self._run_loaders(way.state, context)
                 self.reopen(way.state, way.value)
                 self.consume(way.state, way.value, way.node, context, "returned here, and read by the caller")
+                self.leave_untouched(way)
                 self.advance(way.state, self._until_return(context), Site(context.unit, context.function))
                 self.escape(way.state)
 

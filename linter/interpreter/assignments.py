@@ -160,6 +160,7 @@ class Assignments(Core, ABC):
                 single = loc.recent and len(state.refs(base)) == 1
                 known = state.heap[loc]
                 state.heap[loc] = replace(known.with_item(held, slot, single), keys=known.keys | text)
+                self.put_aside(state, loc, kept)
                 stored = True
         if not stored:
             # A slot of a tensor: the data is copied into it.

@@ -44,6 +44,9 @@ class Calls(Core, ABC):
         method = isinstance(node.func, cst.Attribute)
         callee = (self.member if method else self.evaluate)(node.func, state, context)
         values = self.evaluate_all([item.value for item in node.args], state, context)
+        self.note_loading(callee, values, node, state, context)
+        if state.aside and not any(isinstance(atom, Named) for atom in callee):
+            self.look_together(state, values, node, context)
         given = zip(node.args, values, strict=True)
         arguments = [self._argument(item, value, state, context) for item, value in given]
         inherited = self._inherited(node.func, arguments, state, context) if method else None

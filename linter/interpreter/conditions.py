@@ -83,7 +83,7 @@ class Conditions(Core, ABC):
         return value
 
     def outcome(self, test: cst.BaseExpression, state: State, context: Context) -> bool | None:
-        """The outcome of what was asked before, or of a parameter that is a literal here; None for other conditions."""
+        """The outcome of what was asked before, or of a literal, also as a parameter; None for other conditions."""
         known = self._answered(test, state, context) if state.facts else None
         if known is not None:
             return known

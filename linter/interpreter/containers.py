@@ -21,6 +21,7 @@ from loaderlint.linter.interpreter.values import (
     Tuple,
     Value,
     is_text,
+    ref,
     tuple_of,
 )
 
@@ -50,6 +51,8 @@ class Containers(Core, ABC):
         context: Context,
     ) -> Value:
         """Call method `name` of the container at `loc`."""
+        if name in _TAKE:
+            self.look(state, ref(loc), node, context)
         obj = state.heap[loc]
         holder = receiver_node(node)
         if name in _ADD and arguments:
@@ -155,6 +158,7 @@ class Containers(Core, ABC):
     ) -> None:
         """Add one item to a container, in a slot if it is known: what it lends is kept by `kept` from here."""
         self.keep_inside(state, value, kept)
+        self.put_aside(state, loc, kept)
         # What was the last item of a list is so no more.
         obj = state.heap[loc].settled({LAST_SLOT})
         text = TEXT if is_text(keys) else NOTHING

@@ -12,7 +12,7 @@ from loaderlint.linter.interpreter.frames import Argument, Assignment, Consumer,
 from loaderlint.linter.interpreter.heap import STREAM_KINDS, VARIABLE_SLOT, Kind, Obj
 from loaderlint.linter.interpreter.leases import iterated
 from loaderlint.linter.interpreter.state import State
-from loaderlint.linter.interpreter.usage import Usage
+from loaderlint.linter.interpreter.untouched import Untouched
 from loaderlint.linter.interpreter.values import NOTHING, Atom, Kept, Loan, Loc, Ref, Value, leaves
 from loaderlint.linter.interpreter.watching import Watch
 from loaderlint.linter.reading.index import Class, FileIndex, Function
@@ -28,7 +28,7 @@ MAX_PASSES = 8
 MAX_DEPTH = 6
 
 
-class Core(Usage, ABC):
+class Core(Untouched, ABC):
     """Shared state of one analysis. Each part of the interpreter implements some of the abstract methods."""
 
     def __init__(self, project: Project, settings: Settings, watch: Watch | None = None) -> None:

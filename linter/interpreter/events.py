@@ -36,7 +36,10 @@ class Fact(str, Enum):
     LOADER_LOST = "loader-lost"
     RESTORED_OVER = "restored-over"
     USED_AFTER_CLOSE = "used-after-close"
+    READ_UNDRAINED = "read-undrained"
     CONSUMED_TWICE = "consumed-twice"
+    ITEM_DROPPED = "item-dropped"
+    STREAM_IGNORED = "stream-ignored"
 
 
 @dataclass(frozen=True, slots=True)

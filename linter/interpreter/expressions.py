@@ -53,6 +53,7 @@ class Expressions(Core, ABC):
         while frame is not None:
             names = state.frames.get(frame, {})
             if name in names and not (frame == context.frame and name in context.globals):
+                self.touch(state, names[name])
                 return names[name]
             frame = self.parents[frame]
         return self._global(name, state, context.index)
@@ -156,6 +157,7 @@ class Expressions(Core, ABC):
 
     def _eval_Subscript(self, node: cst.Subscript, state: State, context: Context) -> Value:
         base = self.evaluate(node.value, state, context)
+        self.look(state, base, node, context)
         key = self.index_value(node, state, context)
         found: set[object] = set()
         for atom in base:

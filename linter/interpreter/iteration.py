@@ -41,6 +41,7 @@ class Iteration(LazyIterators, ABC):
 
     def feed(self, state: State, value: Value, to: Consumer) -> None:
         """Iterate `value` to its end for a consumer. Alternatives are run on copies and joined."""
+        self.look(state, value, to.node, to.context)
         choices = sorted((atom for atom in value if isinstance(atom, Ref)), key=lambda atom: atom.loc)
         items = _direct_items(value)
         ends: list[State] = []
@@ -102,7 +103,9 @@ class Iteration(LazyIterators, ABC):
             # Whoever took the rest in the step before, it has given an item: it was not over.
             now.ended.pop(loc, None)
             self.advance(now, loc, site)
+            self.loops.append((lender, site))
             to.on_item(now, fresh_item(element, lender, site))
+            self.loops.pop()
 
         self.fixpoint(state, once)
         # Asking for the item after the last one ends the last lease.
@@ -115,11 +118,14 @@ class Iteration(LazyIterators, ABC):
         obj = state.heap[loc]
         code, made_in = obj.code  # type: ignore[misc]
         if to.context.runs(code) or to.context.depth() > MAX_DEPTH:
+            self.end(state, loc, to.node, to.context)
             return
         if isinstance(code, cst.GeneratorExp):
             self._run_generator_expression(state, code, obj.fields["source"], made_in, to.on_item)
             return
         if made_in.frame not in state.frames:
+            # Whoever has run it before: it is at its end now.
+            self.end(state, loc, to.node, to.context)
             return
         inner = replace(
             made_in,
@@ -130,9 +136,13 @@ class Iteration(LazyIterators, ABC):
             continues=[],
             returns=[],
         )
+        state.ended.pop(loc, None)
+        self.running.append((loc, inner))
         self.execute(code.body.body, state, inner)
+        self.running.pop()
         for way in inner.returns:
             state.join(way.state)
+        self.end(state, loc, to.node, to.context)
         # An exhausted generator yields nothing more, and keeps nothing.
         state.frames.pop(made_in.frame, None)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 
+from loaderlint.linter.interpreter.events import Site
 from loaderlint.linter.interpreter.heap import STREAM_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
+    Aside,
     Atom,
     Ended,
     Loan,
@@ -27,10 +29,11 @@ class State:
 
     A `dead` state is unreachable: nothing changes it, and joining it adds nothing. `pending` are the futures whose
     work may still be running, `facts` the outcomes of conditions: the frame and text of one, and its names. `ended` are
-    the streams that are over on every way that leads here.
+    the streams that are over on every way that leads here, `aside` the containers that generators fill. `touched`
+    are the streams that have been mentioned, and where files may have been read instead.
     """
 
-    __slots__ = ("frames", "heap", "pending", "facts", "ended", "dead")
+    __slots__ = ("frames", "heap", "pending", "facts", "ended", "aside", "touched", "dead")
 
     def __init__(self) -> None:
         self.frames: dict[int, dict[str, Value]] = {}
@@ -38,6 +41,8 @@ class State:
         self.pending: frozenset[Loc] = frozenset()
         self.facts: dict[tuple[int, str], tuple[bool, frozenset[str]]] = {}
         self.ended: dict[Loc, Ended] = {}
+        self.aside: dict[Loc, Aside] = {}
+        self.touched: frozenset[Ref | Site] = frozenset()
         self.dead = False
 
     def copy(self) -> State:
@@ -53,6 +58,8 @@ class State:
         self.pending = other.pending
         self.facts = dict(other.facts)
         self.ended = dict(other.ended)
+        self.aside = dict(other.aside)
+        self.touched = other.touched
         self.dead = other.dead
 
     def join(self, other: State) -> None:
@@ -72,6 +79,9 @@ class State:
                 if known is not value:
                     mine[name] = known | value
         self.pending |= other.pending
+        self.touched |= other.touched
+        if other.aside:
+            self.aside = {**other.aside, **self.aside}
         if self.facts:
             self.facts = {key: fact for key, fact in self.facts.items() if other.facts.get(key) == fact}
 
@@ -149,6 +159,8 @@ class State:
             and self.heap == other.heap
             and self.pending == other.pending
             and self.ended == other.ended
+            and self.aside == other.aside
+            and self.touched == other.touched
         )
 
     def allocate(self, loc: Loc, obj: Obj) -> Value:

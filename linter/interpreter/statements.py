@@ -140,6 +140,7 @@ class Statements(Core, ABC):
         )
         for target in targets:
             if isinstance(target, cst.Name):
+                self.touch_named(state, target)
                 state.frames[context.frame].pop(target.value, None)
             elif isinstance(target, cst.Attribute):
                 for loc, obj in state.objects(self.evaluate(target.value, state, context)):
@@ -303,8 +304,10 @@ class Statements(Core, ABC):
         for place, way in list(enumerate(context.returns))[returns:]:
             kept = self.kept_at(way.node, context, Holder.VARIABLE, way.node, way.node)
             way.state.frames[context.frame][_RETURNED] = rewrite(way.value, if_kept_by_none(kept))
+            open_streams = self.open_streams(way.state, way.value)
             leave(way.state)
             value = way.state.frames[context.frame].pop(_RETURNED)
+            self.leave_closed(way.state, open_streams, way.node, context)
             context.returns[place] = Returned(way.state, value, way.node)
         for state in left:
             leave(state)

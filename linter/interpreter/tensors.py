@@ -97,7 +97,9 @@ class Libraries(Lending, Workers, ABC):
             self.advance_all(exhausted, source, Site(context.unit, node))
             context.failing.join(exhausted)
         default = arguments[1].value if len(arguments) > 1 else NOTHING
-        return self.next_item(state, source, node, context) | default
+        item = self.next_item(state, source, node, context)
+        self.take(item, node, context)
+        return item | default
 
     def _set_attribute(
         self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context

@@ -49,18 +49,29 @@ class Loan(NamedTuple):
     conditional: bool = False
 
 
+Way: TypeAlias = "tuple[tuple[int, Site], ...]"
+"""A place in each of the running calls: by frame, innermost first."""
+
+
 class Ended(NamedTuple):
     """A stream that has nothing more to give, on every way that led here.
 
-    `way` is where it ended: in each of the running calls, by frame, innermost first. `callee` is the name of what is
-    assumed to have read it to its end, "" where that is known; `closed` says that its producer was closed. `again`:
-    it ends in every pass of a loop, so what ended it finds nothing in the next one.
+    `way` is where it ended. `callee` is the name of what is assumed to have read it to its end, "" where that is
+    known; `closed` says that its producer was closed. `again`: it ends in every pass of a loop, so what ended it finds
+    nothing in the next one.
     """
 
-    way: tuple[tuple[int, Site], ...]
+    way: Way
     callee: str = ""
     closed: bool = False
     again: bool = False
+
+
+class Aside(NamedTuple):
+    """A container that a generator fills beside what it yields: the generator, and where it does so."""
+
+    generator: Loc
+    way: Way
 
 
 class Text(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from functools import cache
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core
@@ -13,7 +12,7 @@ from loaderlint.linter.interpreter.frames import Argument, Context
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import NOTHING, Instance, Kept, Loan, Ref, Value
-from loaderlint.linter.reading.nodes import walk
+from loaderlint.linter.reading.nodes import names_in
 
 # What can be evaluated a second time, for it does nothing.
 _INERT = (cst.Name, cst.Attribute, cst.Subscript)
@@ -113,9 +112,3 @@ def _takes_stream(context: Context) -> bool:
     """Whether a running function is given a stream: what it submits is its own doing, not its caller's."""
     function = context.index.functions.get(context.qualname)
     return function is not None and bool(function.streams)
-
-
-@cache
-def names_in(code: cst.CSTNode) -> frozenset[str]:
-    """All plain names in a function or lambda."""
-    return frozenset(node.value for node in walk(code) if isinstance(node, cst.Name))

@@ -50,6 +50,23 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
                 yield child
 
 
+@cache
+def names_in(node: cst.CSTNode) -> frozenset[str]:
+    """All plain names in an expression, function or lambda."""
+    return frozenset(part.value for part in walk(node) if isinstance(part, cst.Name))
+
+
+@cache
+def parameters_of(function: cst.CSTNode) -> frozenset[str]:
+    """The names of a function's parameters."""
+    if not isinstance(function, (cst.FunctionDef, cst.Lambda)):
+        return frozenset()
+    params = function.params
+    stars = [item for item in (params.star_arg, params.star_kwarg) if isinstance(item, cst.Param)]
+    listed = (*params.posonly_params, *params.params, *params.kwonly_params, *stars)
+    return frozenset(item.name.value for item in listed)
+
+
 def walk(*roots: cst.CSTNode, skip: tuple[type[cst.CSTNode], ...] = ()) -> Iterator[cst.CSTNode]:
     """`roots` and all below them, in no order; nodes of a type in `skip` come, but nothing below them."""
     todo = list(roots)
