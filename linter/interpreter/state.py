@@ -30,10 +30,11 @@ class State:
     A `dead` state is unreachable: nothing changes it, and joining it adds nothing. `pending` are the futures whose
     work may still be running, `facts` the outcomes of conditions: the frame and text of one, and its names. `ended` are
     the streams that are over on every way that leads here, `aside` the containers that generators fill. `touched`
-    are the streams that have been mentioned, and where files may have been read instead.
+    are the streams that may have been mentioned, `loads` where on some way weights come from elsewhere, and the stream
+    that has not been mentioned since.
     """
 
-    __slots__ = ("frames", "heap", "pending", "facts", "ended", "aside", "touched", "dead")
+    __slots__ = ("frames", "heap", "pending", "facts", "ended", "aside", "touched", "loads", "dead")
 
     def __init__(self) -> None:
         self.frames: dict[int, dict[str, Value]] = {}
@@ -42,7 +43,8 @@ class State:
         self.facts: dict[tuple[int, str], tuple[bool, frozenset[str]]] = {}
         self.ended: dict[Loc, Ended] = {}
         self.aside: dict[Loc, Aside] = {}
-        self.touched: frozenset[Ref | Site] = frozenset()
+        self.touched: frozenset[Ref] = frozenset()
+        self.loads: frozenset[tuple[Ref, Site]] = frozenset()
         self.dead = False
 
     def copy(self) -> State:
@@ -60,6 +62,7 @@ class State:
         self.ended = dict(other.ended)
         self.aside = dict(other.aside)
         self.touched = other.touched
+        self.loads = other.loads
         self.dead = other.dead
 
     def join(self, other: State) -> None:
@@ -80,6 +83,7 @@ class State:
                     mine[name] = known | value
         self.pending |= other.pending
         self.touched |= other.touched
+        self.loads |= other.loads
         if other.aside:
             self.aside = {**other.aside, **self.aside}
         if self.facts:
@@ -161,6 +165,7 @@ class State:
             and self.ended == other.ended
             and self.aside == other.aside
             and self.touched == other.touched
+            and self.loads == other.loads
         )
 
     def allocate(self, loc: Loc, obj: Obj) -> Value:

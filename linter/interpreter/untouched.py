@@ -30,19 +30,22 @@ class Untouched(Sides, ABC):
     def touch(self, state: State, value: Value) -> None:
         """An expression that names `value` is evaluated."""
         if self.given and value:
-            mentioned = value & frozenset(self.given.values())
-            if not mentioned <= state.touched:
-                state.touched |= mentioned
+            self._mention(state, value & frozenset(self.given.values()))
 
     def touch_named(self, state: State, node: cst.CSTNode) -> None:
         """A function is given away, or a name deleted, that mentions some of the streams."""
         if self.given:
-            state.touched |= {self.given[name] for name in self.given.keys() & names_in(node)}
+            self._mention(state, frozenset(self.given[name] for name in self.given.keys() & names_in(node)))
+
+    def _mention(self, state: State, streams: frozenset[Atom]) -> None:
+        if streams and not (streams <= state.touched and not state.loads):
+            state.touched |= streams  # type: ignore[arg-type]
+            state.loads = frozenset(load for load in state.loads if load[0] not in streams)
 
     def note_loading(
         self, callee: Value, values: Sequence[Value], node: cst.Call, state: State, context: Context
     ) -> None:
-        """A call is made: noted if it loads weights without the stream, before that is touched."""
+        """A call is made: noted if it loads weights, before the stream is touched on any way."""
         if not self.given or state.touched.issuperset(self.given.values()):
             return
         for _, obj in state.objects(frozenset().union(*values)):
@@ -56,35 +59,32 @@ class Untouched(Sides, ABC):
         )
         if reads or self._passes_on_something_else(node, context):
             way = [site for _, site in way_to(node, context)]
-            state.touched |= {next(site for site in way if site.unit is way[-1].unit)}
+            place = next(site for site in way if site.unit is way[-1].unit)
+            state.loads |= {(ref, place) for ref in self.given.values() if ref not in state.touched}
 
     def _passes_on_something_else(self, node: cst.Call, context: Context) -> bool:
         """`self.decoder.load_weights(folder)` in a method of that name: loading goes on, without the stream."""
-        function = context.function
         return (
-            context.caller is None
-            and isinstance(function, cst.FunctionDef)
-            and isinstance(node.func, cst.Attribute)
-            and node.func.attr.value == function.name.value
+            isinstance(node.func, cst.Attribute)
+            and node.func.attr.value == context.unit.function.name.value
             and any(names_in(argument.value) - _EMPTY for argument in node.args)
         )
 
     def leave_untouched(self, way: Returned) -> None:
-        """The analysed function is left: reported if it has loaded something, and never touched its stream."""
-        loading = [site for site in way.state.touched if isinstance(site, Site)]
-        if not loading:
-            return
-        first = min(loading, key=lambda site: site.unit.range(site.node))
+        """The analysed function is left: reported if, on some way here, it has loaded something else instead."""
         for name, stream in self.given.items():
-            if stream not in way.state.touched:
-                end = Site(first.unit, way.node)
-                notes = [Note("loads", first, "loads from somewhere else")]
-                if isinstance(way.node, cst.FunctionDef):
-                    notes.append(Note("left", end, f"comes to its end without a look at `{name}`"))
-                else:
-                    notes.append(Note("left", end, f"returned without a look at `{name}`"))
-                text = first.unit.text(first.node)
-                self.observe(Observation(Fact.STREAM_IGNORED, first, name, tuple(notes), text))
+            places = [site for ref, site in way.state.loads if ref == stream]
+            if not places:
+                continue
+            first = min(places, key=lambda site: site.unit.range(site.node))
+            end = Site(first.unit, way.node)
+            does = "comes to its end" if isinstance(way.node, cst.FunctionDef) else "returned"
+            notes = (
+                Note("loads", first, "loads from somewhere else"),
+                Note("left", end, f"{does} without a look at `{name}`"),
+            )
+            text = first.unit.text(first.node)
+            self.observe(Observation(Fact.STREAM_IGNORED, first, name, notes, text))
 
 
 def _qualified(callee: Atom) -> str:

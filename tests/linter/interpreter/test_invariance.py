@@ -32,9 +32,8 @@ REWRITES: dict[str, Rewrite] = {
     "in with": wrapped("with contextlib.nullcontext():"),
     "in a nested function": into_a_nested_function,
 }
-# What these find lies in the statements of the very function that is asked, or that restores; and a stream that leaves
-# the function which closes it is reported where its caller gets it.
-OF_ONE_FUNCTION = ("ldr401", "ldr501", "ldr502", "ldr503", "ldr504")
+# What these find lies in the statements of the very function that is asked, or that restores.
+OF_ONE_FUNCTION = ("ldr501", "ldr502", "ldr503", "ldr504")
 
 
 @cache
