@@ -67,7 +67,11 @@ class Sides(Usage, ABC):
             return
         for atom in list(state.reachable([value], within_call=True)):
             aside = state.aside.get(atom.loc) if isinstance(atom, Ref) else None
-            if aside is not None and aside.generator not in given and not self._is_drained(state, aside.generator):
+            if (
+                aside is not None
+                and aside.generator not in given
+                and not self._is_drained(state, aside.generator)
+            ):
                 self._observe_early(aside, node, context)
 
     def look_together(

@@ -78,9 +78,7 @@ class Usage(Leases, ABC):
         """The streams that `value` is made from and whose producers are open."""
         return [loc for loc in self._streams(state, value) if loc not in state.ended]
 
-    def leave_closed(
-        self, state: State, streams: Iterable[Loc], node: cst.CSTNode, context: Context
-    ) -> None:
+    def leave_closed(self, state: State, streams: Iterable[Loc], node: cst.CSTNode, context: Context) -> None:
         """`node` returns some streams: reported if they were closed on the way, once and for all who ask for them."""
         for stream in streams:
             ended = state.ended.get(stream)
@@ -120,7 +118,9 @@ class Usage(Leases, ABC):
                     Note("loop", loop, "a loop over the same stream"),
                     Note("advanced", at, "takes the next item, which nobody reads"),
                 )
-                taken = Observation(Fact.ITEM_DROPPED, at, at.unit.text(node), notes, loop.unit.text(loop.node))
+                taken = Observation(
+                    Fact.ITEM_DROPPED, at, at.unit.text(node), notes, loop.unit.text(loop.node)
+                )
                 self._taken.setdefault(node, taken)
 
     def read(
