@@ -29,8 +29,8 @@ class Untouched(Sides, ABC):
 
     def touch(self, state: State, value: Value) -> None:
         """An expression that names `value` is evaluated."""
-        if self.given and value:
-            self._mention(state, value & frozenset(self.given.values()))
+        if not value.isdisjoint(self.given.values()):
+            self._mention(state, value.intersection(self.given.values()))
 
     def touch_named(self, state: State, node: cst.CSTNode) -> None:
         """A function is given away, or a name deleted, that mentions some of the streams."""
