@@ -13,10 +13,12 @@ from .levels import GuardSettingError
 if TYPE_CHECKING:
     from .backends.poison import Poisoned, poisoned
     from .guarding import guard, guard_scope
+    from .sweeping import census
 
-__all__ = ["GuardSettingError", "Poisoned", "activate", "guard", "guard_scope", "poisoned"]
+__all__ = ["GuardSettingError", "Poisoned", "activate", "census", "guard", "guard_scope", "poisoned"]
 
 _LAZY = {
+    "census": "sweeping",
     "guard": "guarding",
     "guard_scope": "guarding",
     "poisoned": "backends.poison",

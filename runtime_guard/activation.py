@@ -16,6 +16,7 @@ from .levels import (
 )
 
 _RUNAI = "runai_model_streamer.safetensors_streamer.safetensors_streamer"
+_RUNAI_SLOTS = "runai_model_streamer.file_streamer.slot_pool"
 
 
 def activate(level: str = "trap") -> None:
@@ -25,12 +26,19 @@ def activate(level: str = "trap") -> None:
     """
     chosen = parse_level(level, "activate(level)")
     after_import(_RUNAI, lambda module: _guard_runai(module, chosen))
+    after_import(_RUNAI_SLOTS, lambda module: _watch_runai_slabs(module, chosen))
 
 
 def _guard_runai(module: ModuleType, level: str) -> None:
     from .adapters import runai
 
     runai.install(module, level)
+
+
+def _watch_runai_slabs(module: ModuleType, level: str) -> None:
+    from .adapters import runai_slabs
+
+    runai_slabs.install(module, level)
 
 
 def activate_from_environment() -> None:

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 Named = tuple[str, "torch.Tensor"]
 
-# While a tensor's lease ends, the consumer's variables may hold it and the one before. A correct loader
-# never holds more stale tensors than that; one that does is about to read them, so reads are watched for.
-_GRACE = 2
-
 
 class Lender:
     """The leases of one stream, bucket or buffer; `site` is where its tensors were asked for."""
@@ -57,8 +53,7 @@ class Lender:
             lease.advanced = site
             remember(lease, lent.untyped_storage(), self._held)
             self._backend.revoke(lent, lease.message())
-        if len(self._held) > _GRACE:
-            self._session.expect_stale_reads()
+        self._session.lease_ended(self, self._held)
 
 
 def _any(tensor: torch.Tensor) -> bool:

@@ -10,6 +10,7 @@ REACTION_VARIABLE = "LOADERLINT_GUARD_ON"
 EXIT_VARIABLE = "LOADERLINT_GUARD_EXITCODE"
 
 OFF = "off"
+CENSUS = "census"
 POISON = "poison"
 TRAP = "trap"
 
@@ -18,7 +19,7 @@ RAISE = "raise"
 WARN = "warn"
 RECORD = "record"
 
-_SPELLINGS = {"": OFF, "0": OFF, "off": OFF, "poison": POISON, "trap": TRAP, "1": TRAP}
+_SPELLINGS = {"": OFF, "0": OFF, "off": OFF, "census": CENSUS, "poison": POISON, "trap": TRAP, "1": TRAP}
 
 
 class GuardSettingError(ValueError):
@@ -26,13 +27,13 @@ class GuardSettingError(ValueError):
 
 
 def parse_level(value: str, source: str = VARIABLE) -> str:
-    """Return OFF, POISON or TRAP for what a user wrote; `source` names the place in the error.
+    """Return OFF, CENSUS, POISON or TRAP for what a user wrote; `source` names the place in the error.
 
     Raises GuardSettingError with one line that names the value and the valid ones.
     """
     level = _SPELLINGS.get(value.strip().lower())
     if level is None:
-        valid = "trap (or 1), poison, off (or 0)"
+        valid = "trap (or 1), poison, census, off (or 0)"
         raise GuardSettingError(f"{source}={value!r} is not a level of the loaderlint guard; valid: {valid}")
     return level
 

@@ -11,9 +11,9 @@ from typing import Any
 from .report_file import FORMAT_VERSION
 
 _PATTERN = "loaderlint-guard-*.jsonl"
-_FINDINGS = ("stale-read",)
+_FINDINGS = ("stale-read", "held-after-load")
 # What differs between two processes that saw the same: one tensor stands for all of a place.
-_OF_PROCESS = ("tensor", "count", "guard", "text")
+_OF_PROCESS = ("tensor", "holders", "count", "bytes", "guard", "text")
 
 
 class ReportError(Exception):
@@ -51,11 +51,17 @@ def merge(folder: Path) -> Merged:
             if number == 1:
                 raise ReportError(f"{file}:1: the line that describes the process is missing")
             key = json.dumps({name: fields[name] for name in sorted(fields) if name not in _OF_PROCESS})
-            first = known.setdefault(key, {**fields, "count": 0, "processes": []})
+            first = known.setdefault(key, {**fields, **_nothing(fields)})
             first["count"] += fields["count"]
+            if "bytes" in fields:
+                first["bytes"] += fields["bytes"]
             first["processes"].append(process)
     merged.findings = list(known.values())
     return merged
+
+
+def _nothing(fields: dict[str, Any]) -> dict[str, Any]:
+    return {"count": 0, **({"bytes": 0} if "bytes" in fields else {}), "processes": []}
 
 
 def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -5,17 +5,27 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from collections.abc import Callable
 
-from .findings import StaleRead
+from .findings import HeldTensors, StaleRead
+from .holder_names import Holder
 from .lease import Lease
 from .report_file import ReportFile, head
 from .sites import Site
 
 _reads: dict[tuple[object, ...], StaleRead] = {}
 _taken: list[StaleRead] = []
+_held: dict[tuple[object, ...], HeldTensors] = {}
+_taken_held: list[HeldTensors] = []
 _notes: dict[str, None] = {}
 _guards: dict[str, None] = {}
+_last_looks: list[Callable[[], object]] = []
 _file = ReportFile()
+
+
+def look_before_the_end(look: Callable[[], object]) -> None:
+    """Let `look` report what it finds as this process ends."""
+    _last_looks.append(look)
 
 
 def say(line: str) -> None:
@@ -47,6 +57,7 @@ def begin(guard: str) -> None:
     if guard not in _guards or not _file.is_begun:
         _guards[guard] = None
         _write_file()
+        _finish_with_worker()
 
 
 def record(lease: Lease, read: Site) -> StaleRead:
@@ -56,13 +67,42 @@ def record(lease: Lease, read: Site) -> StaleRead:
     known.count += 1
     if known is seen:
         _write_file()
-        _finish_with_worker()
     return known
+
+
+def record_held(lease: Lease, holder: Holder, size: int) -> None:
+    """Count a tensor that is held after its load; those of one holder, yielded at one place, are one report."""
+    key = holder.what, holder.name, holder.place, lease.yielded
+    known = _held.setdefault(key, HeldTensors(holder, lease.yielded))
+    known.add(lease, holder, size)
+    known.shown = False
+
+
+def held_tensors() -> list[HeldTensors]:
+    """Return what is known to be held in this process that nobody has taken."""
+    return list(_held.values())
+
+
+def take_held_tensors() -> list[HeldTensors]:
+    """Return what was found held since the last call; to show it is now up to the caller."""
+    taken = held_tensors()
+    _taken_held.extend(taken)
+    _held.clear()
+    return taken
+
+
+def show_held() -> None:
+    """Tell people and machines what was found held and not told yet."""
+    for held in _held.values():
+        if not held.shown:
+            held.shown = True
+            show(held.text())
+    _write_file()
 
 
 def anything_reported() -> bool:
     """Whether this process saw anything that its user has to know."""
-    return bool(_reads or _taken)
+    return bool(_reads or _taken or _held or _taken_held)
 
 
 def stale_reads() -> list[StaleRead]:
@@ -81,13 +121,15 @@ def take_stale_reads() -> list[StaleRead]:
 def _write_file() -> None:
     if not (_guards or _notes):
         return
-    reads = [read.fields() for read in (*_taken, *_reads.values())]
-    failure = _file.write([head(_guards, _notes), *reads])
+    findings = (*_taken, *_reads.values(), *_taken_held, *_held.values())
+    failure = _file.write([head(_guards, _notes), *(finding.fields() for finding in findings)])
     if failure:
         say(failure)
 
 
 def _finish() -> None:
+    for look in _last_looks:
+        look()
     if anything_reported():
         _write_file()
     hidden = [read for read in _reads.values() if not read.shown]
@@ -110,6 +152,8 @@ def _after_fork() -> None:
     global _file
     _reads.clear()
     _taken.clear()
+    _held.clear()
+    _taken_held.clear()
     _guards.clear()
     _file = ReportFile()
 

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 from . import report, watch
 from .backends.aliasing import can_be_lent
 from .backends.choice import Choice, choose
-from .levels import RAISE, WARN, reaction_from_environment
+from .levels import CENSUS, RAISE, WARN, reaction_from_environment
 
 if TYPE_CHECKING:
     import torch
+
+# While a tensor's lease ends, the consumer's variables may hold it and the one before. A correct loader
+# never holds more stale tensors than that; one that does is about to read them, so reads are watched for.
+_GRACE = 2
 
 
 class Session:
@@ -37,9 +41,13 @@ class Session:
 
             let_reads_pass(self.choice.backend.lift, warns=self._reaction == WARN)
 
-    def expect_stale_reads(self) -> None:
-        """Called when a stream's consumer holds more stale tensors than a correct one can."""
-        if self.choice.backend.raises:
+    def lease_ended(self, stream: object, held: set[str]) -> None:
+        """Called in the consumer's thread after a lease; `held` are the stale leases of a stream still held."""
+        if self.choice.level == CENSUS:
+            from .sweeping import lease_ended
+
+            lease_ended(stream, held)
+        elif len(held) > _GRACE and self.choice.backend.raises:
             watch.trace_reads()
 
 
@@ -55,7 +63,7 @@ def _session(level: str, without: frozenset[str], reaction: str) -> Session:
 
 
 def open_session(level: str, without_backends: Collection[str] = ()) -> Session:
-    """Return the session of a level (TRAP or POISON); makes it, tested, at the first call.
+    """Return the session of a level (CENSUS, POISON or TRAP); makes it, tested, at the first call.
 
     Raises GuardSettingError for a reaction in the environment that does not exist.
     """

@@ -16,6 +16,7 @@ Site = tuple[Place, ...]
 
 _DEPTH = 6
 _GENERATOR = 0x20 | 0x200  # CO_GENERATOR and CO_ASYNC_GENERATOR, without the cost of importing inspect
+_COROUTINE = 0x80
 _OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"] + os.sep
 # Packages whose frames lie between the user's line and the event, and say nothing about it.
@@ -78,6 +79,15 @@ def call_site(frame: FrameType | None) -> Site:
     return site_of(_outwards(frame))
 
 
+def consumer_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost user frame from `frame` outwards that runs to its end without being suspended."""
+    for candidate, _ in _outwards(frame):
+        code = candidate.f_code
+        if is_user_file(code.co_filename) and not code.co_flags & (_GENERATOR | _COROUTINE):
+            return candidate
+    return None
+
+
 def stack_of_error(traceback: TracebackType | None, frame: FrameType | None = None) -> Stack:
     """Return where an error came from, then its callers.
 
@@ -107,10 +117,13 @@ def source_line(place: Place) -> str:
     return linecache.getline(place[0], place[1]).strip()
 
 
-def _shown(place: Place) -> str:
+def show_place(place: Place) -> str:
+    """Return a place as `file:line in function: source line`; without the line where that is 0."""
     filename, line, function = place
     source = source_line(place)
     relative = os.path.relpath(filename) if filename.startswith(os.getcwd() + os.sep) else filename
+    if not line:
+        return relative
     return f"{relative}:{line} in {function}" + (f": {source}" if source else "")
 
 
@@ -119,5 +132,5 @@ def describe(site: Site) -> str:
     """Return the innermost place of a site as `file:line in function: source line`, then its callers."""
     if not site:
         return "(no frame of user code)"
-    callers = [f"\n{'':15}for {_shown(place)}" for place in site[1:]]
-    return _shown(site[0]) + "".join(callers)
+    callers = [f"\n{'':15}for {show_place(place)}" for place in site[1:]]
+    return show_place(site[0]) + "".join(callers)

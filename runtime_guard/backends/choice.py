@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import torch
 
 from ..lease import Contract
-from ..levels import POISON, TRAP
+from ..levels import CENSUS, POISON, TRAP
 from .base import Backend
 from .poison import CopyPoison, InPlacePoison, SwapPoison
 from .traps import FlagTrap, MessageTrap, PokeTrap
+from .untouched import Untouched
 
 _SELF_TEST = Contract("self-test", "", "")
 _EXCLUSIVE = Contract("self-test", "", "", exclusive=True, free_on_advance=True)
@@ -42,11 +43,13 @@ class Choice:
 
 
 def choose(level: str, without: Collection[str] = ()) -> Choice:
-    """Return the best working back end for TRAP or POISON, leaving out those named in `without`.
+    """Return the best working back end for CENSUS, POISON or TRAP, leaving out those named in `without`.
 
-    Names, best first: for TRAP `message`, `poke`, `flags`, `swap`, `copy`; for POISON `in-place`. Raises
+    CENSUS has only one. Names, best first: for TRAP `message`, `poke`, `flags`, `swap`, `copy`; for POISON `in-place`. Raises
     RuntimeError when none is left.
     """
+    if level == CENSUS:
+        return Choice(level, Untouched(), "")
     for name, make in _BY_LEVEL[level].items():
         if name in without:
             continue
