@@ -37,11 +37,11 @@ class Lender:
         """
         if tensor.numel() == 0 or not self._session.can_lend(tensor):
             return tensor
-        self._session.begin_lease()
         lent = self._backend.lend(tensor, self._contract)
         shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
         yielded = self._site if site is None else site
         lease = Lease(new_token(), name, shape, dtype, self._contract, self._guard, yielded)
+        self._session.begin_lease(lease, lent)
         self._running.append((lease, lent))
         return lent
 

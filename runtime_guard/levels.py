@@ -13,13 +13,23 @@ OFF = "off"
 CENSUS = "census"
 POISON = "poison"
 TRAP = "trap"
+PARANOID = "paranoid"
 
 # What a stale read does where it can be seen: raise, or go on after it was told at once or is told at the end.
 RAISE = "raise"
 WARN = "warn"
 RECORD = "record"
 
-_SPELLINGS = {"": OFF, "0": OFF, "off": OFF, "census": CENSUS, "poison": POISON, "trap": TRAP, "1": TRAP}
+_SPELLINGS = {
+    "": OFF,
+    "0": OFF,
+    "off": OFF,
+    "census": CENSUS,
+    "poison": POISON,
+    "trap": TRAP,
+    "1": TRAP,
+    "paranoid": PARANOID,
+}
 
 
 class GuardSettingError(ValueError):
@@ -27,13 +37,13 @@ class GuardSettingError(ValueError):
 
 
 def parse_level(value: str, source: str = VARIABLE) -> str:
-    """Return OFF, CENSUS, POISON or TRAP for what a user wrote; `source` names the place in the error.
+    """Return the level for what a user wrote; `source` names the place in the error.
 
     Raises GuardSettingError with one line that names the value and the valid ones.
     """
     level = _SPELLINGS.get(value.strip().lower())
     if level is None:
-        valid = "trap (or 1), poison, census, off (or 0)"
+        valid = "trap (or 1), paranoid, poison, census, off (or 0)"
         raise GuardSettingError(f"{source}={value!r} is not a level of the loaderlint guard; valid: {valid}")
     return level
 

@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("loaderlint").addoption(
         _OPTION,
         metavar="LEVEL",
-        help=f"guard weight streams: trap, poison, census or off (default: the variable {VARIABLE}, else off)",
+        help=f"guard weight streams: trap, paranoid, poison, census or off (default: the variable {VARIABLE}, else off)",
     )
 
 

@@ -6,13 +6,15 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from . import report, watch
+from . import gates, report, watch
 from .backends.aliasing import can_be_lent
 from .backends.choice import Choice, choose
-from .levels import CENSUS, RAISE, WARN, reaction_from_environment
+from .levels import CENSUS, PARANOID, RAISE, WARN, reaction_from_environment
 
 if TYPE_CHECKING:
     import torch
+
+    from .lease import Lease
 
 # While a tensor's lease ends, the consumer's variables may hold it and the one before. A correct loader
 # never holds more stale tensors than that; one that does is about to read them, so reads are watched for.
@@ -34,8 +36,10 @@ class Session:
         report.note(f"tensors of kind {kind} on {tensor.device.type} are not guarded")
         return False
 
-    def begin_lease(self) -> None:
-        """Called in the consumer's thread before a stream lends a tensor."""
+    def begin_lease(self, lease: Lease, lent: torch.Tensor) -> None:
+        """Called in the consumer's thread as a stream lends a tensor."""
+        if self.choice.level == PARANOID:
+            gates.lease_begun(lease.token, lent.untyped_storage())
         if self._reaction != RAISE and self.choice.backend.lift is not None:
             from .passing import let_reads_pass
 
@@ -47,7 +51,10 @@ class Session:
             from .sweeping import lease_ended
 
             lease_ended(stream, held)
-        elif len(held) > _GRACE and self.choice.backend.raises:
+            return
+        if self.choice.level == PARANOID:
+            gates.leases_ended()
+        if len(held) > _GRACE and self.choice.backend.raises:
             watch.trace_reads()
 
 
@@ -59,11 +66,15 @@ def _session(level: str, without: frozenset[str], reaction: str) -> Session:
     if reaction != RAISE and choice.backend.raises and choice.backend.lift is None:
         report.note(f"{choice.backend.name} cannot let a stale read pass: it raises")
     watch.install()
+    if level == PARANOID:
+        from .handoffs import install
+
+        install()
     return Session(choice, reaction)
 
 
 def open_session(level: str, without_backends: Collection[str] = ()) -> Session:
-    """Return the session of a level (CENSUS, POISON or TRAP); makes it, tested, at the first call.
+    """Return the session of a level; makes it, tested, at the first call.
 
     Raises GuardSettingError for a reaction in the environment that does not exist.
     """

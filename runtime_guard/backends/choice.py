@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import torch
 
 from ..lease import Contract
-from ..levels import CENSUS, POISON, TRAP
+from ..levels import CENSUS, PARANOID, POISON, TRAP
 from .base import Backend
 from .poison import CopyPoison, InPlacePoison, SwapPoison
+from .private import PrivateTrap
 from .traps import FlagTrap, MessageTrap, PokeTrap
 from .untouched import Untouched
 
@@ -26,6 +27,12 @@ _BY_LEVEL: dict[str, dict[str, Callable[[], Backend]]] = {
         "copy": CopyPoison,
     },
     POISON: {"in-place": InPlacePoison},
+    PARANOID: {
+        "message": lambda: PrivateTrap(MessageTrap()),
+        "poke": lambda: PrivateTrap(PokeTrap()),
+        "flags": lambda: PrivateTrap(FlagTrap()),
+        "copy": CopyPoison,
+    },
 }
 
 
@@ -43,10 +50,10 @@ class Choice:
 
 
 def choose(level: str, without: Collection[str] = ()) -> Choice:
-    """Return the best working back end for CENSUS, POISON or TRAP, leaving out those named in `without`.
+    """Return the best working back end of a level, leaving out those named in `without`.
 
-    CENSUS has only one. Names, best first: for TRAP `message`, `poke`, `flags`, `swap`, `copy`; for POISON `in-place`. Raises
-    RuntimeError when none is left.
+    Names, best first: for TRAP `message`, `poke`, `flags`, `swap`, `copy`; for PARANOID the same without
+    `swap`; for POISON `in-place`; CENSUS has only one. Raises RuntimeError when none is left.
     """
     if level == CENSUS:
         return Choice(level, Untouched(), "")
@@ -60,10 +67,10 @@ def choose(level: str, without: Collection[str] = ()) -> Choice:
 
 
 def _shortfall(level: str, backend: Backend) -> str:
-    if level != TRAP or backend.raises:
+    if level not in (TRAP, PARANOID) or backend.raises:
         return ""
     return (
-        f"level trap cannot be had with torch {torch.__version__}: stale reads do not raise, "
+        f"level {level} cannot be had with torch {torch.__version__}: stale reads do not raise, "
         f"they read a pattern ({backend.name}); find it with loaderlint.runtime_guard.poisoned()"
     )
 

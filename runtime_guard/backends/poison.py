@@ -31,7 +31,8 @@ def pattern_of(dtype: torch.dtype) -> int:
     return _PATTERNS.get(dtype, _NAN)
 
 
-def _fill(tensor: torch.Tensor) -> None:
+def fill(tensor: torch.Tensor) -> None:
+    """Overwrite a tensor, and what lies between its elements, with the pattern of its dtype."""
     ctypes.memset(tensor.data_ptr(), pattern_of(tensor.dtype), extent(tensor))
 
 
@@ -43,10 +44,10 @@ class InPlacePoison:
     lift = None
 
     def lend(self, tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
-        return tensor if contract.free_on_advance else _private_copy(tensor)
+        return tensor if contract.free_on_advance else private_copy(tensor)
 
     def revoke(self, lent: torch.Tensor, message: str) -> None:
-        _fill(lent)
+        fill(lent)
 
 
 class CopyPoison:
@@ -57,10 +58,10 @@ class CopyPoison:
     lift = None
 
     def lend(self, tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
-        return _private_copy(tensor)
+        return private_copy(tensor)
 
     def revoke(self, lent: torch.Tensor, message: str) -> None:
-        _fill(lent)
+        fill(lent)
 
 
 class SwapPoison:
@@ -93,8 +94,9 @@ class SwapPoison:
         return region
 
 
-def _private_copy(tensor: torch.Tensor) -> torch.Tensor:
-    copy = tensor.clone()
+def private_copy(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a copy with the same attributes, in pinned memory where the tensor is."""
+    copy = tensor.clone().pin_memory() if tensor.is_pinned() else tensor.clone()
     copy_attributes(tensor, copy)
     return copy
 

@@ -164,7 +164,7 @@ def test_a_forked_child_that_swallows_reports_as_it_ends(run) -> None:
 def test_a_value_that_is_no_level_is_one_line_and_stops_only_who_streams(run, installed_python: Path) -> None:
     line = (
         "LOADERLINT_GUARD='loud' is not a level of the loaderlint guard; "
-        "valid: trap (or 1), poison, census, off (or 0)\n"
+        "valid: trap (or 1), paranoid, poison, census, off (or 0)\n"
     )
     variables = {"LOADERLINT_GUARD": "loud"}
     bystander = subprocess.run(

@@ -224,7 +224,9 @@ def test_off_returns_the_iterator_itself() -> None:
 
 
 def test_unknown_levels_and_items_are_named() -> None:
-    with pytest.raises(GuardSettingError, match=r"guard\(level\)='loud' .* valid: trap \(or 1\), poison"):
+    with pytest.raises(
+        GuardSettingError, match=r"guard\(level\)='loud' .* valid: trap \(or 1\), paranoid, poison"
+    ):
         guard(reusing(), "loud")
     with pytest.raises(TypeError, match=r"needs \(name, tensor\) pairs, not int"):
         list(guard(iter([1, 2])))
