@@ -71,7 +71,7 @@ class Interpreter(
         if self.settings.assume is Assume.OWNED and (name in function.streams or name in function.lent):
             return NOTHING
         if name in function.streams:
-            measured = is_measured(function.node, name)
+            measured = is_measured(function.node, name, context.unit.source)
             stream = Obj(Kind.STREAM, code=function.streams[name], measured=measured)
             made = self.new(state, parameter, context, stream)
             (self.given[name],) = made

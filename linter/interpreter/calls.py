@@ -34,6 +34,7 @@ from loaderlint.linter.interpreter.values import (
     tuple_of,
 )
 from loaderlint.linter.reading.index import Class, Function
+from loaderlint.linter.reading.makers import stored_parameters
 from loaderlint.linter.reading.streams import PAIR
 
 
@@ -157,10 +158,11 @@ class Calls(Core, ABC):
             return None
         made = self.new(state, node, context, Obj(Kind.OBJECT, code=cls))
         if initializer is not None:
-            # What is made of nothing that matters is found when it is asked for: see `attribute_value`.
+            bound = [Argument(made, node), *arguments]  # type: ignore[arg-type]
             if any(self._may_matter(item.value, state) for item in arguments):
-                bound = [Argument(made, node), *arguments]  # type: ignore[arg-type]
                 self.call(self.project_function(initializer, state), bound, node, state, context)
+            else:
+                self._store_parameters(made, initializer, bound, state)
             return made
         positional = [item for item in arguments if not item.keyword]
         given = [
@@ -175,11 +177,28 @@ class Calls(Core, ABC):
 
     @staticmethod
     def _may_matter(value: Value, state: State) -> bool:
-        """Whether an argument is, or leads to, something that tensors can be kept in, or that keeps them."""
-        if state.holds_loans(value):
-            return True
+        """Whether an argument is, or leads to, what is lent, or is a container or a function."""
         kinds = CONTAINER_KINDS | {Kind.FUNCTION}
-        return any(obj.kind in kinds or isinstance(obj.code, Class) for _, obj in state.objects(value))
+        return any(obj.kind in kinds for _, obj in state.objects(value)) or state.holds_loans(
+            value, through=True
+        )
+
+    @staticmethod
+    def _store_parameters(
+        made: Value, initializer: Function, bound: Sequence[Argument], state: State
+    ) -> None:
+        """What an initializer that is not worth running stores as it is: an object gets a second name."""
+        (loc,) = state.refs(made)
+        listed = initializer.node.args
+        names = [parameter.arg for parameter in (*listed.posonlyargs, *listed.args)]
+        given = dict(zip(names, (item.value for item in bound if not item.keyword), strict=False))
+        given.update({item.keyword: item.value for item in bound if item.keyword})
+        stored = (
+            (name, given.get(parameter)) for name, parameter in stored_parameters(initializer.node).items()
+        )
+        fields = {name: value for name, value in stored if value}
+        if fields:
+            state.update(loc, fields={**state.heap[loc].fields, **fields})
 
     def _method(
         self, method: Method, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context

@@ -25,6 +25,9 @@ from loaderlint.linter.interpreter.values import (
 _RETURNED = "%returned"
 
 
+# What holds simple statements between semicolons.
+_LINES = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
+
 # So many conditions at once are followed apart: each one doubles the work.
 _MAX_FACTS = 2
 
@@ -45,20 +48,31 @@ class Statements(Core, ABC):
             if question is not None:
                 self._execute_apart(question, place, body, state, context)
                 return
-            if context.failing is not None:
-                context.failing.join(state)
             if self.watch is not None:
                 self.watch.look(statement, context.unit, state, context.frame)
-            run = getattr(self, f"_run_{type(statement).__name__}", None)
-            if run is not None:
-                run(statement, state, context)
+            if type(statement) in _LINES:
+                for part in statement.body:
+                    self._step(part, state, context)
+            else:
+                self._step(statement, state, context)
+
+    def _step(self, statement: cst.CSTNode, state: State, context: Context) -> None:
+        """Run one statement, of a line that may hold several."""
+        if state.dead:
+            return
+        if context.failing is not None:
+            context.failing.join(state)
+        run = getattr(self, f"_run_{type(statement).__name__}", None)
+        if run is not None:
+            run(statement, state, context)
 
     def _question(
         self, place: int, body: Sequence[cst.CSTNode], state: State, context: Context
     ) -> Asked | None:
         """The condition whose outcomes are followed apart from here on, because lent tensors depend on it twice."""
         # Most statements decide nothing: the rest of the block is looked at only behind one that does.
-        questions = asked_again(tuple(body)).get(place, ()) if decides(body[place]) else ()
+        decisive = type(body[place]) in (cst.If, cst.SimpleStatementLine) and decides(body[place])
+        questions = asked_again(tuple(body)).get(place, ()) if decisive else ()
         if not questions or sum(1 for key in state.facts if key[0] == context.frame) >= _MAX_FACTS:
             return None
         frame = state.frames[context.frame]
@@ -76,14 +90,6 @@ class Statements(Core, ABC):
             self._execute_from(place, body, path, context)
             path.facts.pop(key, None)
         state.join(other)
-
-    def _run_SimpleStatementLine(self, node: cst.SimpleStatementLine, state: State, context: Context) -> None:
-        self.execute(node.body, state, context)
-
-    def _run_SimpleStatementSuite(
-        self, node: cst.SimpleStatementSuite, state: State, context: Context
-    ) -> None:
-        self.execute(node.body, state, context)
 
     def _block(self, node: cst.BaseSuite, state: State, context: Context) -> None:
         self.execute(node.body, state, context)

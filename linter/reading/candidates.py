@@ -74,8 +74,8 @@ class _MakerCalls:
         """Such calls in the function, and in those inside it."""
         if not self._names:
             return []
-        text = "".join(self._index.lines_of(function))
-        if not any(name in text for name in self._names):
+        lines = (self._index.lines_with(re.escape(name)) for name in self._names)
+        if not any(self._index.has_line(function, numbers) for numbers in lines):
             return []
         calls = (node for node in ast.walk(function.node) if isinstance(node, ast.Call))
         return [call for call in calls if self._is_meant(call)]
@@ -99,9 +99,7 @@ def _around_loaders(index: FileIndex) -> set[Function]:
 
 def _installs_loader(function: Function) -> bool:
     """Whether the function gives a parameter a weight loader: as an attribute, in a dict of them, by `setattr`."""
-    attributes = function.index.contracts.loader_attributes
-    if not any(name in function.index.text for name in attributes):
-        return False
-    text = "".join(function.index.lines_of(function))
-    present = [name for name in attributes if name in text]
-    return any(re.search(_INSTALLED.format(name=re.escape(name)), text) for name in present)
+    index = function.index
+    present = (name for name in index.contracts.loader_attributes if name in index.text)
+    patterns = (_INSTALLED.format(name=re.escape(name)) for name in present)
+    return any(index.has_line(function, index.lines_with(pattern)) for pattern in patterns)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 from loaderlint.linter.contracts import Contracts
 from loaderlint.linter.reading.blocks import all_statements, statements
@@ -16,7 +18,7 @@ from loaderlint.linter.reading.modules import Module, module_of
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.streams import Element, alias_element, stream_parameters
 
-_HOOK = re.compile(r"\bself\.\w+\((?!\))")
+_HOOK = r"\bself\.\w+\((?!\))"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -96,7 +98,7 @@ class Function:
     @property
     def calls_hooks(self) -> bool:
         """Whether a method gives something to methods of its own object, which a subclass may define."""
-        return any(_HOOK.search(line) for line in self.index.lines_of(self))
+        return self.index.has_line(self, self.index.lines_with(_HOOK))
 
     def _is_decorated(self, name: str) -> bool:
         decorators = self.node.decorator_list
@@ -116,6 +118,7 @@ class FileIndex:
         self._lines = lines
         self.contracts = contracts
         self._slices: dict[str, FunctionSlice] = {}
+        self._matches: dict[str, list[int]] = {}
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, Class] = {}
         self.globals: dict[str, ast.expr] = {}
@@ -215,14 +218,27 @@ class FileIndex:
             if isinstance(node, (ast.Name, ast.Attribute)):
                 yield self.qualified(node)
 
-    def lines_of(self, function: Function) -> list[str]:
-        """The function's source lines, without its decorators."""
-        return self._lines[function.node.lineno - 1 : function.node.end_lineno]
-
     @cached_property
     def text(self) -> str:
         """The whole file."""
         return "".join(self._lines)
+
+    def has_line(self, function: Function, numbers: Sequence[int]) -> bool:
+        """Whether one of these lines, given in order, is one of the function's."""
+        place = bisect_left(numbers, function.node.lineno)
+        return place < len(numbers) and numbers[place] <= (function.node.end_lineno or 0)
+
+    def lines_with(self, pattern: str) -> list[int]:
+        """The numbers of the lines in which a match of a regular expression begins, in order."""
+        if pattern not in self._matches:
+            found = (match.start() for match in re.finditer(pattern, self.text))
+            self._matches[pattern] = [bisect_right(self._starts, start) for start in found]
+        return self._matches[pattern]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The offset in the text at which each line begins."""
+        return [0, *accumulate(len(line) for line in self._lines)]
 
     @cached_property
     def producers(self) -> set[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from loaderlint.linter.reading.blocks import all_statements
@@ -128,6 +129,18 @@ def _scopes(
             listed = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
             found = [node for node in all_statements(method) if isinstance(node, (ast.Assign, ast.AnnAssign))]
             yield found, {item.arg: item.annotation for item in listed}
+
+
+@cache
+def stored_parameters(initializer: ast.FunctionDef) -> Mapping[str, str]:
+    """The attributes that an initializer sets to a parameter as it is, each with that parameter."""
+    return {
+        target.attr: node.value.id
+        for node in all_statements(initializer)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name)
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+    }
 
 
 def _attribute(target: ast.expr, in_method: bool) -> str:

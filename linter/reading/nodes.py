@@ -29,6 +29,10 @@ _LAYOUT = (
 )
 
 
+# What a field is annotated with that holds the text of a name, number or string.
+_TEXT = (str, "str")
+
+
 @cache
 def _means_something(kind: type) -> bool:
     return issubclass(kind, cst.CSTNode) and not issubclass(kind, _LAYOUT)
@@ -36,18 +40,22 @@ def _means_something(kind: type) -> bool:
 
 @cache
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    """The fields of a node type that can hold more than layout, in order of the source."""
+    """The fields of a node type that can hold more than layout and text, in order of the source."""
     layout = ("whitespace", "lpar", "rpar", "lbra", "rbra", "leading_lines", "lines_", "header", "footer")
-    return tuple(name for name in kind.__dataclass_fields__ if not name.startswith(layout))
+    fields = kind.__dataclass_fields__.items()
+    return tuple(name for name, field in fields if field.type not in _TEXT and not name.startswith(layout))
 
 
-def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The parts of `node` that mean something: no whitespace, commas or parentheses."""
+    found: list[cst.CSTNode] = []
     for name in _fields(type(node)):
         value = getattr(node, name)
-        for child in value if type(value) in (list, tuple) else (value,):
-            if _means_something(type(child)):
-                yield child
+        if type(value) in (tuple, list):
+            found += [child for child in value if _means_something(type(child))]
+        elif _means_something(type(value)):
+            found.append(value)
+    return found
 
 
 @cache
@@ -68,13 +76,13 @@ def parameters_of(function: cst.CSTNode) -> frozenset[str]:
 
 
 def walk(*roots: cst.CSTNode, skip: tuple[type[cst.CSTNode], ...] = ()) -> Iterator[cst.CSTNode]:
-    """`roots` and all below them, in no order; nodes of a type in `skip` come, but nothing below them."""
+    """`roots` and all below them, in no order; nodes of exactly a type in `skip` come, but nothing below them."""
     todo = list(roots)
     while todo:
         node = todo.pop()
         yield node
-        if not isinstance(node, skip):
-            todo.extend(children(node))
+        if type(node) not in skip:
+            todo += children(node)
 
 
 def literal_text(node: cst.CSTNode) -> str:

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 
 from loaderlint.linter.contracts import Contracts
 from loaderlint.linter.reading.exports import Exports, known_place
@@ -191,14 +192,13 @@ class Project:
     @property
     def _by_base(self) -> dict[str, list[Class]]:
         """The classes of the files read so far by the last names of the classes that they derive from."""
-        if self._bases[0] != len(self._indices):
-            found: dict[str, list[Class]] = {}
-            for index in filter(None, self._indices.values()):
-                for cls in index.classes.values():
-                    for name in index.base_names(cls):
-                        found.setdefault(name.rpartition(".")[2], []).append(cls)
-            self._bases = (len(self._indices), found)
-        return self._bases[1]
+        seen, found = self._bases
+        for index in filter(None, islice(self._indices.values(), seen, None)):
+            for cls in index.classes.values():
+                for name in index.base_names(cls):
+                    found.setdefault(name.rpartition(".")[2], []).append(cls)
+        self._bases = (len(self._indices), found)
+        return found
 
     def fields(self, owner: Class) -> list[str]:
         """The annotated fields of a dataclass or named tuple, those of the classes above it first."""

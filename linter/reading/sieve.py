@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from loaderlint.linter.contracts import Contracts
@@ -44,7 +46,7 @@ class Sieve:
         if post_processing:
             names = (name.encode() for name in contracts.loader_after)
             marks |= {_Mark(name, (b"def " + name + b"(",)) for name in names}
-        self._marks = sorted(marks)
+        self._marks = {name: list(found) for name, found in groupby(sorted(marks), key=attrgetter("name"))}
 
     def may_handle_weights(self, data: bytes) -> bool:
         """Whether the file could hold a function that handles a weight stream; if not, nothing else looks at it."""
@@ -55,7 +57,8 @@ class Sieve:
             return True
         if b".register_" in data and any(mark in data for mark in _REMOVES):
             return True
-        return any(mark.name in data and mark.shows(data) for mark in self._marks)
+        present = (marks for name, marks in self._marks.items() if name in data)
+        return any(mark.shows(data) for marks in present for mark in marks)
 
     @staticmethod
     def imported(data: bytes) -> frozenset[str]:

@@ -41,8 +41,13 @@ def stream_parameters(function: ast.FunctionDef, aliases: Mapping[str, ast.expr]
     return found
 
 
-def is_measured(function: ast.FunctionDef, name: str) -> bool:
-    """Whether a parameter's length or one of its items is asked for: it is a list, whatever is written of it."""
+def is_measured(function: ast.FunctionDef, name: str, text: str) -> bool:
+    """Whether a parameter's length or one of its items is asked for: it is a list, whatever is written of it.
+
+    `text` is the function's source: most never ask.
+    """
+    if not re.search(rf"\b{name}\s*\[|(?:len|reversed)\s*\(", text):
+        return False
     return any(
         (isinstance(node, ast.Subscript) and _last_name(node.value) == name)
         or (

@@ -32,12 +32,14 @@ class State:
 
     def without_truth(self, names: Set[str]) -> State:
         """The same path, with nothing known of the truth of these names."""
+        if not any(name in names for name, _ in self.truths):
+            return self
         return replace(self, truths=frozenset(item for item in self.truths if item[0] not in names))
 
     def without(self, names: Set[str]) -> State:
         """The same path after these names were bound to something else."""
-        if not names:
-            return self
+        if names.isdisjoint(self.taken) and names.isdisjoint(self.refused):
+            return self.without_truth(names)
         refused = self.refused - names
         by = self.by if refused else None
         return replace(self.without_truth(names), taken=self.taken - names, refused=refused, by=by)
