@@ -12,14 +12,25 @@ from .levels import GuardSettingError
 
 if TYPE_CHECKING:
     from .backends.poison import Poisoned, poisoned
+    from .decorating import guard_loader
     from .guarding import guard, guard_scope
     from .sweeping import census
 
-__all__ = ["GuardSettingError", "Poisoned", "activate", "census", "guard", "guard_scope", "poisoned"]
+__all__ = [
+    "GuardSettingError",
+    "Poisoned",
+    "activate",
+    "census",
+    "guard",
+    "guard_loader",
+    "guard_scope",
+    "poisoned",
+]
 
 _LAZY = {
     "census": "sweeping",
     "guard": "guarding",
+    "guard_loader": "decorating",
     "guard_scope": "guarding",
     "poisoned": "backends.poison",
     "Poisoned": "backends.poison",

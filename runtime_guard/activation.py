@@ -47,6 +47,19 @@ def activate_from_environment() -> None:
     A value that is no level is one line on stderr, and the import of a streamer fails with the same line: a
     process that streams no weights is not disturbed, one that does never runs unguarded by mistake.
     """
+    _activate_as_told(at_start=True)
+
+
+def activate_in_engine() -> None:
+    """Do what LOADERLINT_GUARD says in a process of an inference engine, which calls this as its plugin.
+
+    Leaves the exit status alone, which can only be chosen as the interpreter starts. Raises GuardSettingError
+    for a value that is no level where a streamer is imported already.
+    """
+    _activate_as_told(at_start=False)
+
+
+def _activate_as_told(at_start: bool) -> None:
     try:
         level, exit_code = level_from_environment(), exit_code_from_environment()
         reaction_from_environment()
@@ -56,7 +69,7 @@ def activate_from_environment() -> None:
     if level == OFF:
         return
     # In a virtual environment `site` reads a .pth file twice.
-    if exit_code and not is_awaited(_RUNAI):
+    if exit_code and at_start and not is_awaited(_RUNAI):
         from .exit_status import exit_with
 
         exit_with(exit_code)

@@ -17,6 +17,7 @@ _reads: dict[tuple[object, ...], StaleRead] = {}
 _taken: list[StaleRead] = []
 _held: dict[tuple[object, ...], HeldTensors] = {}
 _taken_held: list[HeldTensors] = []
+_shows_held = True
 _notes: dict[str, None] = {}
 _guards: dict[str, None] = {}
 _last_looks: list[Callable[[], object]] = []
@@ -26,6 +27,12 @@ _file = ReportFile()
 def look_before_the_end(look: Callable[[], object]) -> None:
     """Let `look` report what it finds as this process ends."""
     _last_looks.append(look)
+
+
+def look_for_more() -> None:
+    """Do now what is else done before the end."""
+    for look in _last_looks:
+        look()
 
 
 def say(line: str) -> None:
@@ -70,6 +77,14 @@ def record(lease: Lease, read: Site) -> StaleRead:
     return known
 
 
+def expect(stale_read: StaleRead) -> None:
+    """Take back one count of a stale read: a test expected it."""
+    stale_read.count -= 1
+    if not stale_read.count:
+        _reads.pop(stale_read.key, None)
+        _write_file()
+
+
 def record_held(lease: Lease, holder: Holder, size: int) -> None:
     """Count a tensor that is held after its load; those of one holder, yielded at one place, are one report."""
     key = holder.what, holder.name, holder.place, lease.yielded
@@ -91,10 +106,16 @@ def take_held_tensors() -> list[HeldTensors]:
     return taken
 
 
+def leave_held_to_caller() -> None:
+    """Print nothing of what is held: the caller takes it and shows it."""
+    global _shows_held
+    _shows_held = False
+
+
 def show_held() -> None:
     """Tell people and machines what was found held and not told yet."""
     for held in _held.values():
-        if not held.shown:
+        if _shows_held and not held.shown:
             held.shown = True
             show(held.text())
     _write_file()
@@ -128,8 +149,7 @@ def _write_file() -> None:
 
 
 def _finish() -> None:
-    for look in _last_looks:
-        look()
+    look_for_more()
     if anything_reported():
         _write_file()
     hidden = [read for read in _reads.values() if not read.shown]

@@ -36,14 +36,23 @@ def load(owned=False, swallow=False):
 
 
 @pytest.fixture(scope="module")
-def installed_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a virtual environment that has the wheel, and torch from where the tests have it."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this tree."""
     folder = tmp_path_factory.mktemp("wheel")
     _copy_sources(folder / "source")
     _pip("wheel", *_build_options(), "--no-deps", "--wheel-dir", str(folder), str(folder / "source"))
-    (wheel,) = folder.glob("*.whl")
-    environment = folder / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed_python(wheel: Path) -> Path:
+    """The interpreter of a virtual environment that has the wheel, and torch from where the tests have it."""
+    return _environment(wheel.parent / "venv", Path(sys.executable), wheel)
+
+
+def _environment(environment: Path, made_by: Path, wheel: Path) -> Path:
+    subprocess.run([str(made_by), "-m", "venv", "--without-pip", str(environment)], check=True)
     (packages,) = environment.glob("lib/python*/site-packages")
     # Not --prefix: with that, pip uninstalls what the tests themselves run on.
     _pip("install", "--no-deps", "--target", str(packages), str(wheel))
@@ -82,11 +91,13 @@ def run(
 ):
     """Run Python code after the loader above, in a new process, with these variables set."""
 
-    def start(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    def start(
+        code: str, *options: str, python: Path = installed_python, before: str = "", **variables: str
+    ) -> subprocess.CompletedProcess[str]:
         script = tmp_path / "loader.py"
-        script.write_text(_LOADER + code)
+        script.write_text(before + _LOADER + code)
         return subprocess.run(
-            [str(installed_python), str(script), *map(str, checkpoint_files)],
+            [str(python), *options, str(script), *map(str, checkpoint_files)],
             env={**clean_environment, **variables},
             capture_output=True,
             text=True,
@@ -138,7 +149,44 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["subprocess", "spawn", "fork"])
+@pytest.mark.parametrize("option", ["-I", "-E", "-s"])
+def test_isolated_interpreters_are_guarded(run, option: str) -> None:
+    result = run("load()\n", option, LOADERLINT_GUARD="1")
+    assert result.returncode == 1
+    assert "  read at      loader.py:13 in load: weight.sum()\n" in result.stderr
+
+
+def test_an_environment_made_by_an_environment_is_guarded_and_told_once(
+    run, wheel: Path, installed_python: Path
+) -> None:
+    inner = _environment(wheel.parent / "inner", installed_python, wheel)
+    result = run("load(swallow=True)\n", python=inner, LOADERLINT_GUARD="1", LOADERLINT_GUARD_EXITCODE="66")
+    assert (result.returncode, result.stdout) == (66, "loaded 371\n")
+    assert result.stderr.count("LOADERLINT-E101") == 1
+    result = run("load()\n", python=inner, LOADERLINT_GUARD="loud")
+    assert result.stderr.count("loaderlint guard: LOADERLINT_GUARD='loud' is not a level") == 1
+
+
+_ENGINE = """
+from importlib.metadata import entry_points
+for plugin in entry_points(group={group!r}):
+    plugin.load()()
+"""
+
+
+@pytest.mark.parametrize("group", ["vllm.general_plugins", "sglang.srt.plugins"])
+def test_engines_find_the_guard_as_their_plugin(run, group: str, installed_python: Path) -> None:
+    """Where no .pth file is read: -S leaves them out, and the packages are put on the path by hand."""
+    (packages,) = installed_python.parents[1].glob("lib/python*/site-packages")
+    path = f"import sys\nsys.path += {[str(packages), sysconfig.get_paths()['purelib']]}\n"
+    code = "load()\n"
+    for variables, status in (({}, 0), ({"LOADERLINT_GUARD": "trap"}, 1)):
+        result = run(code, "-S", before=path + _ENGINE.format(group=group), **variables)
+        assert result.returncode == status, result.stderr
+        assert ("LOADERLINT-E101" in result.stderr) is bool(variables)
+
+
+@pytest.mark.parametrize("method", ["subprocess", "spawn", "fork", "forkserver"])
 def test_children_are_guarded(run, method: str, tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     code = _CHILDREN.format(method=method, swallow=False)
