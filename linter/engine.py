@@ -55,7 +55,7 @@ def check_paths(paths: Sequence[str], settings: Settings | None = None) -> Repor
 def _analysed(found: Discovery, report: Report) -> Checker | None:
     """The checker that has seen every file that may hold a loader; None if there was no such file."""
     checker: Checker | None = None
-    sieve = Sieve(report.settings.contracts, report.settings.reads_post_processing)
+    sieve = Sieve(report.settings.contracts)
     passed_over: dict[str, frozenset[str]] = {}
     for path in found.files:
         try:

@@ -53,4 +53,4 @@ class Flake8Plugin:
 def _project() -> tuple[Settings, Sieve]:
     """The settings of the project that flake8 runs in, read once in each of its processes."""
     settings = load_settings(Path.cwd())
-    return settings, Sieve(settings.contracts, settings.reads_post_processing)
+    return settings, Sieve(settings.contracts)

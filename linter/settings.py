@@ -77,12 +77,6 @@ class Settings:
         default = producer not in self.owning and (source is None or self.lends(source, {}))
         return producer.lends(flags, default)
 
-    @property
-    def reads_post_processing(self) -> bool:
-        """Whether LDR503 is on: only for this rule in preview are files read that do nothing but rework layers."""
-        named = [code for one in self.layers for code in (*(one.select or ()), *one.extend_select)]
-        return "LDR503" in named
-
     def lenders(self) -> list[str]:
         """For people: under which producers and settings a stream lends."""
         # Libraries by name, then what has no package. Who hands on the stream of another one adds nothing.

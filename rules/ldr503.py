@@ -2,19 +2,22 @@
 
 ## What it does
 Finds a parameter that is wrapped anew after loading (`layer.weight = Parameter(layer.weight.data)`), with the same
-values in the same shape, but without the `weight_loader` and the other attributes that loading needs.
+values in the same shape, but without the `weight_loader` that the class gave it when it made it.
 
-This rule is off by default. It reports 49 places in SGLang 0.5.23, none in vLLM 0.33.0 and verl 0.9.1. Of 20 that were
-read, 6 break the next load of a model that an RL engine may well update; the others are in layers of diffusion models,
-or beside weights that are packed in another format, which nobody loads twice. Whether an engine restores the parameters
-before it loads again is not to be seen in the file either.
+It is silent where the class is not seen to give a loader, on every path, and where the layer could not be loaded again
+anyway: one of the parameters gets another format there, or the layer is handed to a function that may repack it.
 
 ## Why is this bad?
 The first load is over, so nothing is wrong with it. The next one, of an RL engine that updates the weights, finds a
 parameter without its loader: it fails with `AttributeError`, or falls back to a plain copy that knows nothing of shards
 and experts.
 
+It is a hazard, not an error: an engine that restores the parameters as they were before it loads again is not hurt.
+
 ## Example
+    def create_weights(self, layer, size, weight_loader):
+        layer.register_parameter("weight", ModelWeight(torch.empty(size), weight_loader=weight_loader))
+
     def process_weights_after_loading(self, layer):
         layer.weight = Parameter(layer.weight.data, requires_grad=False)
 
@@ -29,7 +32,7 @@ Leave the parameter as it is, or hand its attributes on:
 There is no repair: which attributes the next load needs is not to be seen here.
 
 ## References
-- sglang 0.5.23, layers/quantization/w8a8_int8.py: all four parameters of the experts are wrapped anew.
+- sglang 0.5.23, layers/quantization/w8a8_fp8.py: all four parameters of the experts are wrapped anew.
 """
 
 from __future__ import annotations
@@ -47,12 +50,11 @@ def message(event: Observation) -> str:
 RULE = Rule[Observation](
     "LDR503",
     "weight-loader-lost",
-    Category.CORRECTNESS,
+    Category.HAZARD,
     "0.1.0",
     False,
     matches=always,
     message=message,
     fact=Fact.LOADER_LOST,
     consequence="the next load of an RL engine fails, or copies what it should shard",
-    preview=True,
 )

@@ -36,17 +36,11 @@ class _Mark(NamedTuple):
 
 
 class Sieve:
-    """Tells from a file's bytes whether it is worth a closer look, under some contracts.
+    """Tells from a file's bytes whether it is worth a closer look, under some contracts."""
 
-    With `post_processing`, files that rework layers after loading are, too.
-    """
-
-    def __init__(self, contracts: Contracts, post_processing: bool = False) -> None:
-        marks = set(_marks(contracts))
-        if post_processing:
-            names = (name.encode() for name in contracts.loader_after)
-            marks |= {_Mark(name, (b"def " + name + b"(",)) for name in names}
-        self._marks = {name: list(found) for name, found in groupby(sorted(marks), key=attrgetter("name"))}
+    def __init__(self, contracts: Contracts) -> None:
+        marks = sorted(set(_marks(contracts)))
+        self._marks = {name: list(found) for name, found in groupby(marks, key=attrgetter("name"))}
 
     def may_handle_weights(self, data: bytes) -> bool:
         """Whether the file could hold a function that handles a weight stream; if not, nothing else looks at it."""
@@ -72,6 +66,10 @@ def _marks(contracts: Contracts) -> Iterator[_Mark]:
         yield _Mark(name.encode(), (f".{name} = ".encode(), f'"{name}": '.encode()))
     for name in contracts.loader_tensors | contracts.loader_results:
         yield _Mark(name.encode(), (name.encode(),))
+    for name in contracts.loader_after:
+        # Of those that rework layers after loading, only what also gives parameters their loaders is judged.
+        loaders = tuple(loader.encode() for loader in contracts.loader_attributes)
+        yield _Mark(b"Parameter", (f"def {name}(".encode(),), loaders)
     for name in contracts.named("methods", "produce"):
         yield _Mark(name.encode(), (f"{name}(".encode(),))
     for call in contracts.lending_calls:

@@ -63,6 +63,21 @@ def bindings(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
         yield node.optional_vars, node.context_expr
 
 
+def attributes_set(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """`layer.weight = value`, `setattr(layer, "weight", value)`, `layer.register_parameter("weight", value)`."""
+    for target, value in bindings(node) if isinstance(node, ast.Assign) else ():
+        if isinstance(target, ast.Attribute):
+            yield ast.unparse(target), value
+    if isinstance(node, ast.Call):
+        arguments = list(node.args)
+        if last_name(node.func) == "register_parameter" and isinstance(node.func, ast.Attribute):
+            arguments.insert(0, node.func.value)
+        elif last_name(node.func) != "setattr":
+            return
+        if len(arguments) == 3 and isinstance(arguments[1], ast.Constant):
+            yield f"{ast.unparse(arguments[0])}.{arguments[1].value}", arguments[2]
+
+
 def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         yield from zip(target.elts, value.elts, strict=True)

@@ -10,8 +10,9 @@ from loaderlint.linter.interpreter.events import Fact, Note, Observation
 from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reloading.answers import unanswered
 from loaderlint.linter.reloading.asking import ignored, recorded
+from loaderlint.linter.reloading.carrying import carrying
 from loaderlint.linter.reloading.experts import gathered
-from loaderlint.linter.reloading.nodes import parameters
+from loaderlint.linter.reloading.nodes import FUNCTIONS, parameters
 from loaderlint.linter.reloading.places import site
 from loaderlint.linter.reloading.replacing import bare_again
 from loaderlint.linter.reloading.restoring import restored_over
@@ -59,7 +60,7 @@ class Observer:
             yield from self._answers(function)
         if self._stacks and function.streams:
             yield from self._gathered(function)
-        if function.node.name in self._after:
+        if function.node.name in self._after and function.owner is not None:
             yield from self._replaced(function)
         if self._registers and any(call in source for call in _REGISTERS):
             if any(mark in source for mark in (*_REMOVES, *(f"{name}(" for name in self._removers))):
@@ -96,11 +97,15 @@ class Observer:
             yield Observation(Fact.STACK_REQUIRED, at, found.holder, notes)
 
     def _replaced(self, function: Function) -> Iterator[Observation]:
-        imports = self._index.imports.items()
-        classes = {name for name, target in imports if target.rpartition(".")[2] == "Parameter"} | {
-            "Parameter"
-        }
-        for found in bare_again(function.node, self._index.contracts.loader_attributes, frozenset(classes)):
+        methods = [
+            node
+            for node in function.owner.node.body
+            if isinstance(node, FUNCTIONS) and node is not function.node
+        ]
+        loaders = self._index.contracts.loader_attributes
+        carried = carrying(methods, loaders)
+        classes = {name for name, target in self._index.imports.items() if target.endswith(".Parameter")}
+        for found in bare_again(function.node, carried, loaders, frozenset({"Parameter", *classes})):
             at = site(function, found.at)
             note = Note("replaced", at, "the new parameter has none of the old one's attributes")
             yield Observation(Fact.LOADER_LOST, at, found.parameter, (note,))

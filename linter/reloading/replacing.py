@@ -1,20 +1,23 @@
 """Parameters that post-processing wraps anew, and that lose what the next load needs.
 
 Only what holds the same values in the same shape counts: there the old loader would still be right, and nothing but
-the attributes is lost. A parameter in another format cannot be loaded again, with or without its loader.
+the attributes is lost. A parameter in another format cannot be loaded again, with or without its loader, and with it
+the whole layer cannot.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
-from loaderlint.linter.reloading.nodes import Definition, bindings, body_nodes, last_name
+from loaderlint.linter.reloading.nodes import Definition, attributes_set, bindings, body_nodes, last_name
 
 # What gives the same values in the same shape.
 _SAME_METHODS = ("detach", "clone", "contiguous", "to", "cuda", "cpu", "float", "half", "bfloat16")
 _SAME_ATTRIBUTES = ("data",)
+# What takes an object and does no more than to read, or set, one of its attributes.
+_OF_ATTRIBUTES = ("getattr", "hasattr", "setattr", "isinstance", "type", "id", "print")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +28,13 @@ class Replacing:
     parameter: str
 
 
-def bare_again(function: Definition, loaders: frozenset[str], classes: frozenset[str]) -> Iterator[Replacing]:
-    """The parameters that `function` replaces by their own values, without the attributes in `loaders`.
+def bare_again(
+    function: Definition, carried: Set[str], loaders: frozenset[str], classes: frozenset[str]
+) -> Iterator[Replacing]:
+    """The `carried` attributes that `function` replaces by their own values, without the attributes in `loaders`.
 
-    `classes` are the names that the file has for torch's own parameter class.
+    `classes` are the names that the file has for torch's own parameter class. None where the function gives any of the
+    attributes other values, or hands the layer to something that may.
     """
     nodes = list(body_nodes(function))
     made = {
@@ -37,29 +43,35 @@ def bare_again(function: Definition, loaders: frozenset[str], classes: frozenset
         for target, value in bindings(node)
         if isinstance(target, ast.Name) and _is_bare(value, loaders, classes)
     }
+    found, owners = list[Replacing](), set[str]()
     for node in nodes:
-        for target, value in _attributes_set(node):
+        for target, value in attributes_set(node):
+            owner, _, name = target.removesuffix(".data").rpartition(".")
+            if name not in carried:
+                continue
             call = made.get(value.id) if isinstance(value, ast.Name) else value
             if call is None or not _is_bare(call, loaders, classes) or _old_value(call) != target:
-                continue
+                return
+            owners.add(owner)
             names = {target, *([value.id] if isinstance(value, ast.Name) else [])}
             if not any(_carries(other, names, node, classes) for other in nodes):
-                yield Replacing(node, target)
+                found.append(Replacing(node, target))
+    if not any(_hands_on(node, owners) for node in nodes):
+        yield from found
 
 
-def _attributes_set(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """`layer.weight = value`, `setattr(layer, "weight", value)`, `layer.register_parameter("weight", value)`."""
-    for target, value in bindings(node) if isinstance(node, ast.Assign) else ():
-        if isinstance(target, ast.Attribute):
-            yield ast.unparse(target), value
-    if isinstance(node, ast.Call):
-        arguments = list(node.args)
-        if last_name(node.func) == "register_parameter" and isinstance(node.func, ast.Attribute):
-            arguments.insert(0, node.func.value)
-        elif last_name(node.func) != "setattr":
-            return
-        if len(arguments) == 3 and isinstance(arguments[1], ast.Constant):
-            yield f"{ast.unparse(arguments[0])}.{arguments[1].value}", arguments[2]
+def _hands_on(node: ast.AST, layers: set[str]) -> bool:
+    """Whether a call is given one of the layers, other than to look at, or set, an attribute of it."""
+    return (
+        isinstance(node, ast.Call)
+        and last_name(node.func) not in _OF_ATTRIBUTES
+        and any(ast.unparse(argument) in layers for argument in _arguments(node))
+    )
+
+
+def _arguments(call: ast.Call) -> Iterator[ast.expr]:
+    yield from call.args
+    yield from (item.value for item in call.keywords)
 
 
 def _is_bare(value: ast.expr, loaders: frozenset[str], classes: frozenset[str]) -> bool:
