@@ -19,7 +19,7 @@ def candidates(index: FileIndex, makers: Offers) -> Iterator[Function]:
     `makers` are the functions of the project that hand out streams.
     """
     around = _around_loaders(index)
-    calls = _MakerCalls(index, makers)
+    calls = MakerCalls(index, makers)
     for function in index.functions.values():
         if (
             function.streams
@@ -33,7 +33,7 @@ def candidates(index: FileIndex, makers: Offers) -> Iterator[Function]:
 
 def stream_makers(index: FileIndex, makers: Offers) -> Iterator[Function]:
     """The functions that hand out a stream: one of a producer, or of one of `makers`."""
-    calls = _MakerCalls(index, makers)
+    calls = MakerCalls(index, makers)
     return (
         function for function in index.functions.values() if _hands_out(function, calls.made_in(function))
     )
@@ -54,7 +54,7 @@ def _hands_out(function: Function, made: list[ast.Call]) -> bool:
     return any(part in made or (isinstance(part, ast.Name) and part.id in names) for part in returned)
 
 
-class _MakerCalls:
+class MakerCalls:
     """Looks for calls of what makes streams: producers, functions of the file that do, and `makers` of other files."""
 
     def __init__(self, index: FileIndex, makers: Offers) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from loaderlint.linter.reading.streams import Element
 from loaderlint.linter.reloading.nodes import (
     Definition,
+    bindings,
     body_nodes,
     bound_names,
     last_name,
@@ -34,21 +35,41 @@ class Gathering:
     holder: str
 
 
-def gathered(function: Definition, streams: dict[str, Element]) -> Iterator[Gathering]:
-    """Where `function` stacks what it gathered from the items of its `streams`, expert by expert."""
+def gathered(
+    function: Definition, streams: dict[str, Element], made: Collection[ast.Call]
+) -> Iterator[Gathering]:
+    """Where `function` stacks what it gathered from the items of a stream, expert by expert.
+
+    `streams` are the parameters that are streams, `made` the calls in it that give it one.
+    """
     nodes = list(body_nodes(function))
     calls = [node for node in nodes if isinstance(node, ast.Call) and _is_stacking(node)]
     if not calls:
         return
     origins = Origins(function)
     local = bound_names(*function.body) | set(parameters(function))
-    loops = [loop for loop in nodes if isinstance(loop, ast.For) and names_in(loop.iter) & streams.keys()]
+    names = {*streams, *_names_of(made, nodes)}
+    loops = [
+        loop
+        for loop in nodes
+        if isinstance(loop, ast.For) and (names_in(loop.iter) & names or _contains(loop.iter, made))
+    ]
     stores = [store for loop in loops for store in _stores(loop, origins, _bound_before(loop, nodes))]
     for call in calls:
         behind = origins.of(call.args[0])
         found = next((one for one in stores if one.holder in behind and _of_experts(one, call, local)), None)
         if found is not None:
             yield Gathering(found.node, call, found.holder)
+
+
+def _names_of(made: Collection[ast.Call], nodes: list[ast.AST]) -> set[str]:
+    """The names that are bound to what these calls give."""
+    pairs = (pair for node in nodes if isinstance(node, ast.Assign) for pair in bindings(node))
+    return {name for target, value in pairs if _contains(value, made) for name in bound_names(target)}
+
+
+def _contains(expression: ast.expr, made: Collection[ast.Call]) -> bool:
+    return bool(made) and any(node in made for node in ast.walk(expression))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Set
 from functools import cached_property
 
 from loaderlint.linter.interpreter.events import Fact, Note, Observation
+from loaderlint.linter.reading.candidates import MakerCalls
 from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reloading.answers import unanswered
 from loaderlint.linter.reloading.asking import ignored, recorded
@@ -26,11 +27,13 @@ _REMOVES = ("delattr(", "._parameters", "._buffers")
 class Observer:
     """Looks at the functions of one file for the `wanted` facts.
 
-    `text` is the file's source: it tells what need not be looked for.
+    `text` is the file's source: it tells what need not be looked for. `makers` finds the streams that a function asks
+    for.
     """
 
-    def __init__(self, index: FileIndex, text: str, wanted: Set[Fact]) -> None:
+    def __init__(self, index: FileIndex, text: str, wanted: Set[Fact], makers: MakerCalls) -> None:
         self._index = index
+        self._makers = makers
         answers = index.contracts.loader_results if Fact.ANSWER_LOST in wanted else ()
         self._questions = frozenset(name for name in answers if name in text)
         self._registers = Fact.RESTORED_OVER in wanted and any(call in text for call in _REGISTERS)
@@ -58,7 +61,7 @@ class Observer:
         source = self._index.slice(function).source
         if any(question in source for question in self._questions):
             yield from self._answers(function)
-        if self._stacks and function.streams:
+        if self._stacks and any(call in source for call in _STACKS):
             yield from self._gathered(function)
         if function.node.name in self._after and function.owner is not None:
             yield from self._replaced(function)
@@ -88,7 +91,7 @@ class Observer:
             yield _lost(function, node, function.node.name, "unanswered", (note,))
 
     def _gathered(self, function: Function) -> Iterator[Observation]:
-        for found in gathered(function.node, function.streams):
+        for found in gathered(function.node, function.streams, self._makers.made_in(function)):
             at = site(function, found.stacked)
             notes = (
                 Note("gathered", site(function, found.kept), "each expert waits here for the others"),

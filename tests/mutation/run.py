@@ -4,7 +4,8 @@
 
 Each entry of catalogue.toml replaces a text of one file in a copy of the tree and runs the test that has to fail then.
 TEXT chooses the entries whose description or file contains it. First the tests run on the unchanged copy: they have to
-pass. Exit status: 0 all are noticed, 1 some are not, 2 the tests do not pass before anything is changed.
+pass. Exit status: 0 all are noticed, 1 some are not, 2 no entry was chosen, or the tests do not pass before anything is
+changed.
 """
 
 from __future__ import annotations
@@ -93,6 +94,9 @@ def is_killed(mutation: Mutation, tree: Path) -> bool:
 def main() -> int:
     """Run what was asked for, one line each."""
     chosen = [one for one in mutations() if all(text in one.breaks + one.file for text in sys.argv[1:])]
+    if not chosen:
+        print("no entry contains that text", file=sys.stderr)
+        return 2
     survived = 0
     with copied_tree() as tree:
         if status_of([one.killed_by for one in chosen], tree) != _PASSED:
