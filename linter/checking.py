@@ -10,7 +10,7 @@ from loaderlint.linter.interpreter.analysis import Interpreter
 from loaderlint.linter.interpreter.events import Event, Observation
 from loaderlint.linter.judging import brief, judged
 from loaderlint.linter.reading.callers import Callers
-from loaderlint.linter.reading.candidates import MakerCalls, candidates
+from loaderlint.linter.reading.candidates import candidates
 from loaderlint.linter.reading.index import Class, FileIndex, Function
 from loaderlint.linter.reading.offers import Offers
 from loaderlint.linter.reading.project import Project
@@ -54,8 +54,8 @@ class Checker:
         self._observe(source, index)
 
     def _observe(self, source: SourceFile, index: FileIndex) -> None:
-        makers = MakerCalls(index, self._project.exports.maker_offers)
-        observer = Observer(index, source.text, facts_on(self._settings.layers), makers)
+        wanted = facts_on(self._settings.layers)
+        observer = Observer(index, source.text, wanted, self._project.exports.maker_offers)
         for function in observer.functions():
             try:
                 self._observed += observer.observations(function)

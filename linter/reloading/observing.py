@@ -9,6 +9,7 @@ from functools import cached_property
 from loaderlint.linter.interpreter.events import Fact, Note, Observation
 from loaderlint.linter.reading.candidates import MakerCalls
 from loaderlint.linter.reading.index import FileIndex, Function
+from loaderlint.linter.reading.offers import Offers
 from loaderlint.linter.reloading.answers import unanswered
 from loaderlint.linter.reloading.asking import ignored, recorded
 from loaderlint.linter.reloading.carrying import carrying
@@ -27,13 +28,13 @@ _REMOVES = ("delattr(", "._parameters", "._buffers")
 class Observer:
     """Looks at the functions of one file for the `wanted` facts.
 
-    `text` is the file's source: it tells what need not be looked for. `makers` finds the streams that a function asks
-    for.
+    `text` is the file's source: it tells what need not be looked for. `makers` are the functions of the project that
+    hand out streams.
     """
 
-    def __init__(self, index: FileIndex, text: str, wanted: Set[Fact], makers: MakerCalls) -> None:
+    def __init__(self, index: FileIndex, text: str, wanted: Set[Fact], makers: Offers) -> None:
         self._index = index
-        self._makers = makers
+        self._offers = makers
         answers = index.contracts.loader_results if Fact.ANSWER_LOST in wanted else ()
         self._questions = frozenset(name for name in answers if name in text)
         self._registers = Fact.RESTORED_OVER in wanted and any(call in text for call in _REGISTERS)
@@ -41,6 +42,10 @@ class Observer:
         self._stacks = stacks and any(call in text for call in _STACKS)
         after = index.contracts.loader_after if Fact.LOADER_LOST in wanted else ()
         self._after = frozenset(name for name in after if f"def {name}(" in text)
+
+    @cached_property
+    def _makers(self) -> MakerCalls:
+        return MakerCalls(self._index, self._offers)
 
     def functions(self) -> Iterator[Function]:
         """The functions that there may be something to say about."""
