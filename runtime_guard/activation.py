@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
+from importlib import import_module
 from types import ModuleType
 
+from .adapters import ADAPTERS, is_on, set_level
 from .hook import after_import, is_awaited
 from .levels import (
     OFF,
@@ -15,9 +18,6 @@ from .levels import (
     reaction_from_environment,
 )
 
-_RUNAI = "runai_model_streamer.safetensors_streamer.safetensors_streamer"
-_RUNAI_SLOTS = "runai_model_streamer.file_streamer.slot_pool"
-
 
 def activate(level: str = "trap") -> None:
     """Guard the lent streams that this process starts from now on under `level`; the last call holds.
@@ -25,20 +25,14 @@ def activate(level: str = "trap") -> None:
     Raises GuardSettingError for a level that does not exist. Imports neither torch nor a streamer.
     """
     chosen = parse_level(level, "activate(level)")
-    after_import(_RUNAI, lambda module: _guard_runai(module, chosen))
-    after_import(_RUNAI_SLOTS, lambda module: _watch_runai_slabs(module, chosen))
+    set_level(chosen)
+    for module, adapter in ADAPTERS.items():
+        after_import(module, partial(_install, adapter))
 
 
-def _guard_runai(module: ModuleType, level: str) -> None:
-    from .adapters import runai
-
-    runai.install(module, level)
-
-
-def _watch_runai_slabs(module: ModuleType, level: str) -> None:
-    from .adapters import runai_slabs
-
-    runai_slabs.install(module, level)
+def _install(adapter: str, module: ModuleType) -> None:
+    if is_on():
+        import_module(f"{__package__}.adapters.{adapter}").install(module)
 
 
 def activate_from_environment() -> None:
@@ -69,7 +63,7 @@ def _activate_as_told(at_start: bool) -> None:
     if level == OFF:
         return
     # In a virtual environment `site` reads a .pth file twice.
-    if exit_code and at_start and not is_awaited(_RUNAI):
+    if exit_code and at_start and not is_awaited(*ADAPTERS):
         from .exit_status import exit_with
 
         exit_with(exit_code)
@@ -81,6 +75,7 @@ def _refuse_to_stream(error: GuardSettingError) -> None:
         raise GuardSettingError(str(error))
 
     # Here too: the line is for people to read once.
-    if sys.stderr is not None and not is_awaited(_RUNAI):
+    if sys.stderr is not None and not is_awaited(*ADAPTERS):
         print(f"loaderlint guard: {error}", file=sys.stderr, flush=True)
-    after_import(_RUNAI, refuse)
+    for module in ADAPTERS:
+        after_import(module, refuse)

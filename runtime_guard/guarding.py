@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 from .lease import Contract
-from .lending import Named, lend_async_stream, lend_bucket, lend_stream
+from .lending import Lender, Named, lend_async_stream, lend_bucket, lend_stream
 from .levels import OFF, parse_level
-
-if TYPE_CHECKING:
-    from .session import Session
 
 
 @overload
@@ -47,7 +44,7 @@ def guard(
         reason="guard() was asked to treat every tensor of this iterator as lent until the next step",
     )
     lend = lend_async_stream if hasattr(iterator, "__aiter__") else lend_stream
-    return lend(iterator, _session(chosen, without_backends), contract)
+    return lend(iterator, _lender(contract, chosen, without_backends))
 
 
 def guard_scope(
@@ -67,10 +64,10 @@ def guard_scope(
         reason="guard_scope() was asked to treat every tensor of this bucket as lent until its block ends",
         ends="the block of guard_scope() ends",
     )
-    return lend_bucket(pairs, _session(chosen, without_backends), contract)
+    return lend_bucket(pairs, _lender(contract, chosen, without_backends))
 
 
-def _session(level: str, without_backends: Collection[str]) -> Session:
+def _lender(contract: Contract, level: str, without_backends: Collection[str]) -> Lender:
     from .session import open_session
 
-    return open_session(level, without_backends)
+    return Lender(open_session(level, without_backends), contract)

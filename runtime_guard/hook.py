@@ -70,6 +70,6 @@ def after_import(name: str, callback: Callback) -> None:
         sys.meta_path.insert(0, _finder)
 
 
-def is_awaited(name: str) -> bool:
-    """Whether a callback for that module was given."""
-    return name in _finder.callbacks
+def is_awaited(*names: str) -> bool:
+    """Whether a callback for any of those modules was given."""
+    return not _finder.callbacks.keys().isdisjoint(names)

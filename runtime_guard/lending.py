@@ -16,24 +16,29 @@ if TYPE_CHECKING:
     from .session import Session
 
 Named = tuple[str, "torch.Tensor"]
+IsLent = Callable[["torch.Tensor"], bool]
 
 
 class Lender:
-    """The leases of one stream, bucket or buffer; `site` is where its tensors were asked for."""
+    """The leases of one stream, bucket or buffer."""
 
-    def __init__(self, session: Session, contract: Contract, site: Site) -> None:
+    def __init__(self, session: Session, contract: Contract) -> None:
         self._session = session
         self._backend = session.choice.backend
         self._contract = contract
         self._guard = session.choice.describe()
-        self._site = site
+        self._site: Site = ()
         self._running: list[tuple[Lease, torch.Tensor]] = []
         self._held: set[str] = set()
+
+    def begin(self, site: Site) -> None:
+        """Note where the first tensors are asked for."""
+        self._site = site
 
     def lend(self, name: str, tensor: torch.Tensor, site: Site | None = None) -> torch.Tensor:
         """Return what the consumer gets for `tensor`, and begin its lease where it can have one.
 
-        `site` is where this tensor was asked for; without it, where the stream was asked last.
+        `site` is where this tensor was asked for; without it, the place given to `begin` or `end` last.
         """
         if tensor.numel() == 0 or not self._session.can_lend(tensor):
             return tensor
@@ -56,21 +61,17 @@ class Lender:
         self._session.lease_ended(self, self._held)
 
 
-def _any(tensor: torch.Tensor) -> bool:
+def any_tensor(tensor: torch.Tensor) -> bool:
+    """Say that every tensor is lent."""
     return True
 
 
-def lend_stream(
-    stream: Iterable[Named],
-    session: Session,
-    contract: Contract,
-    is_lent: Callable[[torch.Tensor], bool] = _any,
-) -> Iterator[Named]:
+def lend_stream(stream: Iterable[Named], lender: Lender, is_lent: IsLent = any_tensor) -> Iterator[Named]:
     """Yield what `stream` yields, each tensor for which `is_lent` holds on a lease until the next step.
 
     Closing early ends no lease: the producer writes nothing more.
     """
-    lender = Lender(session, contract, call_site(sys._getframe(1)))
+    lender.begin(call_site(sys._getframe(1)))
     try:
         for item in stream:
             name, tensor = as_pair(item)
@@ -88,15 +89,16 @@ def lend_stream(
 
 
 async def lend_async_stream(
-    stream: AsyncIterator[Named], session: Session, contract: Contract
+    stream: AsyncIterator[Named], lender: Lender, is_lent: IsLent = any_tensor
 ) -> AsyncIterator[Named]:
     """Do for an asynchronous stream what `lend_stream` does for one that is not."""
-    lender = Lender(session, contract, call_site(sys._getframe(1)))
+    lender.begin(call_site(sys._getframe(1)))
     try:
         async for item in stream:
             name, tensor = as_pair(item)
             del item
-            tensor = lender.lend(name, tensor)
+            if is_lent(tensor):
+                tensor = lender.lend(name, tensor)
             yield name, tensor
             del tensor
             lender.end(call_site(sys._getframe(1)))
@@ -108,11 +110,16 @@ async def lend_async_stream(
 
 
 @contextmanager
-def lend_bucket(pairs: Iterable[Named], session: Session, contract: Contract) -> Iterator[list[Named]]:
+def lend_bucket(
+    pairs: Iterable[Named], lender: Lender, is_lent: IsLent = any_tensor
+) -> Iterator[list[Named]]:
     """Give the list of pairs, each tensor on a lease until the block ends, however it ends."""
-    lender = Lender(session, contract, call_site(sys._getframe(1)))
+    lender.begin(call_site(sys._getframe(1)))
     try:
-        yield [(name, lender.lend(name, tensor)) for name, tensor in map(as_pair, pairs)]
+        yield [
+            (name, lender.lend(name, tensor) if is_lent(tensor) else tensor)
+            for name, tensor in map(as_pair, pairs)
+        ]
     finally:
         lender.end(call_site(sys._getframe(1)))
 

@@ -20,7 +20,15 @@ _COROUTINE = 0x80
 _OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"] + os.sep
 # Packages whose frames lie between the user's line and the event, and say nothing about it.
-_PLUMBING = ("torch", "numpy", "tqdm", "safetensors", "runai_model_streamer")
+_PLUMBING = (
+    "torch",
+    "numpy",
+    "tqdm",
+    "safetensors",
+    "runai_model_streamer",
+    "fastsafetensors",
+    "instanttensor",
+)
 # A read by one of these only shows a value to a person: a failing test's locals, a debugger's display.
 _DISPLAYS = ("_pytest", "rich", "IPython")
 _DISPLAY_MODULES = ("pdb.py", "bdb.py", "reprlib.py", "traceback.py")

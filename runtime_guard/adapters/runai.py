@@ -6,19 +6,17 @@ Up to 0.16 every tensor of a host stream is a view of a buffer that the streamer
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 from collections.abc import Callable, Iterator
-from importlib import metadata
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .. import report
 from ..lease import Contract
-from ..lending import Named, lend_stream
-from ..levels import OFF
+from ..lending import Named, any_tensor, lend_stream
+from . import is_on
+from .common import hook, new_lender, version_beside
 
 if TYPE_CHECKING:
     import torch
@@ -26,41 +24,24 @@ if TYPE_CHECKING:
 _DISTRIBUTION = "runai-model-streamer"
 _LIMIT = "RUNAI_STREAMER_MEMORY_LIMIT"
 _OWNED_ATTRIBUTE = "_loaderlint_owned"
-_PATCHED = "_loaderlint_patched"
 
 _GetTensors = Callable[[Any], Iterator[Named]]
 
-_level = OFF
 
-
-def install(module: ModuleType, level: str) -> None:
-    """Make the streamer class of the imported module guard its lent streams; the last level given holds."""
-    global _level
-    _level = level
+def install(module: ModuleType) -> None:
+    """Make the streamer class of the imported module guard its lent streams."""
     streamer = getattr(module, "SafetensorsStreamer", None)
-    if level == OFF or _PATCHED in vars(streamer or object):
-        return
-    version = _version(module)
+    version = version_beside(module, _DISTRIBUTION)
     if not hasattr(streamer, "stream_files") or not hasattr(streamer, "get_tensors"):
         report.note(f"{_DISTRIBUTION} {version} has no SafetensorsStreamer of the known form: not guarded")
         return
-    streamer.stream_files = _remembering_owned(streamer.stream_files)
-    streamer.get_tensors = _guarding(streamer.get_tensors, version)
-    setattr(streamer, _PATCHED, True)
-
-
-def _version(module: ModuleType) -> str:
-    """Return the version of the distribution beside this very module; several may be on the path."""
-    folder = str(Path(module.__file__).parents[2])
-    for found in metadata.distributions(name=_DISTRIBUTION, path=[folder]):
-        return found.version
-    return "(unknown version)"
+    hook(streamer, "stream_files", _remembering_owned)
+    hook(streamer, "get_tensors", lambda get_tensors: _guarding(get_tensors, version))
 
 
 def _remembering_owned(stream_files: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(stream_files)
 
-    @functools.wraps(stream_files)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
         result = stream_files(self, *args, **kwargs)
         bound = signature.bind(self, *args, **kwargs)
@@ -72,10 +53,9 @@ def _remembering_owned(stream_files: Callable[..., None]) -> Callable[..., None]
 
 
 def _guarding(get_tensors: _GetTensors, version: str) -> _GetTensors:
-    @functools.wraps(get_tensors)
     def wrapper(self: Any) -> Iterator[Named]:
         tensors = get_tensors(self)
-        if _level == OFF or getattr(self, _OWNED_ATTRIBUTE, None) is True:
+        if not is_on() or getattr(self, _OWNED_ATTRIBUTE, None) is True:
             return tensors
         return _lent(self, tensors, version)
 
@@ -83,16 +63,9 @@ def _guarding(get_tensors: _GetTensors, version: str) -> _GetTensors:
 
 
 def _lent(streamer: Any, tensors: Iterator[Named], version: str) -> Iterator[Named]:
-    from ..session import open_session
-
     distributed = getattr(streamer.file_streamer, "is_distributed", False)
-    is_lent = _any if distributed else _views_the_buffer
     contract = _contract(version, getattr(streamer, _OWNED_ATTRIBUTE, None), distributed)
-    return lend_stream(tensors, open_session(_level), contract, is_lent)
-
-
-def _any(tensor: torch.Tensor) -> bool:
-    return True
+    return lend_stream(tensors, new_lender(contract), any_tensor if distributed else _views_the_buffer)
 
 
 def _views_the_buffer(tensor: torch.Tensor) -> bool:

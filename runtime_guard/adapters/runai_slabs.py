@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from ..levels import CENSUS
-
-_PATCHED = "_loaderlint_patched"
-
-_level = ""
+from . import current_level
+from .common import hook
 
 
-def install(module: ModuleType, level: str) -> None:
-    """Make the pools of the imported module tell of the slots they allocate; the last level given holds."""
-    global _level
-    _level = level
+def install(module: ModuleType) -> None:
+    """Make the pools of the imported module tell of the slots they allocate, under the census."""
     pool = getattr(module, "SlotPool", None)
-    if level == CENSUS and pool is not None and _PATCHED not in vars(pool):
-        pool.__init__ = _telling(pool.__init__)
-        setattr(pool, _PATCHED, True)
+    if pool is not None:
+        hook(pool, "__init__", _telling)
 
 
 def _telling(init: Callable[..., None]) -> Callable[..., None]:
-    @functools.wraps(init)
     def wrapper(self: Any, depth: int, alloc: Callable[[], Any], owned: bool) -> None:
-        init(self, depth, _watched(alloc) if owned and _level == CENSUS else alloc, owned)
+        init(self, depth, _watched(alloc) if owned and current_level() == CENSUS else alloc, owned)
 
     return wrapper
 

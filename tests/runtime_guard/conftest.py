@@ -48,16 +48,18 @@ def guard_off_afterwards(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     report.take_stale_reads()
 
 
-def unpacked(cache: Path, version: str) -> Path:
-    """Return a folder with that version of the streamer and nothing else; made once, then found again."""
+def unpacked(config: pytest.Config, *requirements: str) -> Path:
+    """Return a folder with those distributions and nothing else; made once, then found again."""
+    # Under this name the guard knows that the frames of its files are those of a library.
+    cache = config.cache.mkdir("-".join(requirements).replace("==", "-")) / "site-packages"
     done = cache / "complete"
     if not done.exists():
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         target = ["--retries", "1", "--no-deps", "--upgrade", "--target", str(cache)]
-        command = [*install, *target, f"runai-model-streamer=={version}"]
+        command = [*install, *target, *requirements]
         result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode and any(text in result.stderr for text in _UNREACHABLE):
-            pytest.skip(f"pip reaches no package index to get runai-model-streamer {version} from")
+            pytest.skip(f"pip reaches no package index to get {requirements[0]} from")
         assert result.returncode == 0, result.stderr
         done.touch()
     return cache
@@ -67,7 +69,7 @@ def unpacked(cache: Path, version: str) -> Path:
 def old_streamer(request: pytest.FixtureRequest) -> tuple[str, Path]:
     """A version of the streamer that always lends, and the folder that holds it."""
     version = request.param
-    return version, unpacked(request.config.cache.mkdir(f"runai-{version}"), version)
+    return version, unpacked(request.config, f"runai-model-streamer=={version}")
 
 
 @pytest.fixture
@@ -75,3 +77,9 @@ def clean_environment() -> dict[str, str]:
     """The environment of this process without any setting of the guard or the streamer."""
     prefixes = ("LOADERLINT_", "RUNAI_", "PYTEST_")
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
+
+
+def beside(environment: dict[str, str], folder: Path) -> dict[str, str]:
+    """Return the environment of a process that imports what lies in `folder`, and the scripts of the tests."""
+    path = [str(folder), str(Path(__file__).parent), environment.get("PYTHONPATH", "")]
+    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, path))}

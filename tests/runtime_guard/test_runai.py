@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from typing import Any
 import consumers
 import pytest
 import torch
+from conftest import beside
 from consumers import CORRECT, KEEPING, Named, Reads, count_raises, stream_through, wrong_tensors
 
 from loaderlint.runtime_guard import activate, poisoned, report
@@ -116,10 +116,9 @@ def test_old_versions_lend_always(
 ) -> None:
     version, folder = old_streamer
     script = Path(__file__).with_name("old_streamer.py")
-    path = os.pathsep.join([str(folder), str(script.parent)])
     result = subprocess.run(
         [sys.executable, str(script), *map(str, checkpoint_files)],
-        env={**clean_environment, "PYTHONPATH": path},
+        env=beside(clean_environment, folder),
         capture_output=True,
         text=True,
     )
