@@ -28,6 +28,7 @@ from .lease import Lease, stale
 from .living import host_tensors
 from .sites import consumer_frame
 
+
 _PERIOD = 0.1  # seconds between two looks whether a consumer is gone
 _UNKNOWN = Holder(
     "no object that Python's garbage collector knows", "numpy array or C++ code", "", ("", 0, "")
