@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -163,14 +163,19 @@ def _silencing_nothing(source: SourceFile, found: list[Finding], settings: Setti
 
 
 def findings_to_report(
-    source: SourceFile, settings: Settings | None = None, named: Set[str] = frozenset()
+    source: SourceFile,
+    settings: Settings | None = None,
+    named: Set[str] = frozenset(),
+    beside: Iterable[SourceFile] = (),
 ) -> list[Finding]:
     """One file's findings, of a check that `named` others too, without the silenced ones.
 
-    Raises `SourceError`, also for a defect of loaderlint's own.
+    What shows only in the files `beside` it, which give it their streams, is found as well. Raises `SourceError`, also
+    for a defect of loaderlint's own.
     """
     checker = _new_checker(settings or Settings())
-    _add(checker, source)
+    for one in (source, *beside):
+        _add(checker, one)
     found = checker.findings(named)
     return _to_report(source, [finding for finding in found if finding.path == source.path])
 

@@ -9,7 +9,7 @@ from loaderlint.linter.edits import apply
 from loaderlint.linter.engine import Report, findings_to_report
 from loaderlint.linter.findings import Applicability, FileError, Finding, Fix
 from loaderlint.linter.fixing import Repair, repair
-from loaderlint.linter.reading.source import STANDARD_INPUT, SourceError, SourceFile
+from loaderlint.linter.reading.source import STANDARD_INPUT, SourceError, SourceFile, read_source
 from loaderlint.linter.rewriting import RewriteError, rewrite
 from loaderlint.rules.codes import UNUSED
 
@@ -67,8 +67,10 @@ def _repaired(
     tell them from those that silence what only its callers show.
     """
 
+    beside = _beside(source, findings, report)
+
     def check(again: SourceFile) -> list[Finding]:
-        return findings_to_report(again, report.settings, report.named)
+        return findings_to_report(again, report.settings, report.named, beside)
 
     comments = [one.fix for one in findings if one.code == UNUSED and isinstance(one.fix, Fix)]
     if not comments:
@@ -81,6 +83,12 @@ def _repaired(
     result = repair(cleaned, check(cleaned), allowed, check)
     result.repaired += len(comments)
     return result
+
+
+def _beside(source: SourceFile, findings: list[Finding], report: Report) -> list[SourceFile]:
+    """The other files that the findings lead through: without them a check would not see these findings."""
+    paths = {step.path for finding in findings for step in finding.steps} - {source.path}
+    return [report.sources.get(path) or read_source(path) for path in sorted(paths)]
 
 
 def _by_path(report: Report) -> dict[str, list[Finding]]:

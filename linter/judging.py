@@ -117,8 +117,6 @@ def _finding(
 def _fix(event: Retention, repairs: Mapping[Retention, Fix | NoFix]) -> Fix | NoFix:
     if event.is_callers:
         return _CALLEE_KEEPS
-    if event.borrowed.unit.path != event.kept.unit.path:
-        return NoFix("the stream is another file's: only a check of both could prove a repair")
     return repairs.get(event, NoFix("no repair is known for this shape"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Union
 
 import libcst as cst
@@ -25,6 +26,8 @@ UNKNOWN = "unknown"
 _ELEMENTS = {"tensor": TENSOR, "text": PLAIN}
 _TENSOR_TYPES = ("Tensor", "torch.Tensor")
 _CONSTANTS = ("None", "True", "False")
+_METADATA = ("dtype", "shape", "device", "ndim")
+_OTHERS_HAVE = {name for kind in (str, list, dict, set, int, float) for name in dir(kind)}
 _PLAIN_NODES = (cst.BaseString, cst.BaseNumber, cst.Comparison, cst.UnaryOperation)
 
 
@@ -77,8 +80,9 @@ class Shapes:
             self._known[home, name.value] = None  # Asked for again meanwhile, it says nothing new.
             found = self.bindings.of(name)
             shapes = [self._of_binding(binding) for binding in found] or [UNKNOWN]
-            lent = any(one.looped and shape == TENSOR for one, shape in zip(found, shapes))
-            # `weight = permute(weight)`: what was one tensor of the stream is one still.
+            # `weight = permute(weight)`: what was lent as one tensor is one still.
+            given = (one.looped or one.parameter is not None for one in found)
+            lent = any(is_given and shape == TENSOR for is_given, shape in zip(given, shapes))
             shapes = [shape for shape in shapes if not (lent and shape == UNKNOWN)]
             self._known[home, name.value] = joined([*shapes, *self._appended(name)])
         return self._known[home, name.value]
@@ -118,7 +122,13 @@ class Shapes:
             element = stream_parameters(function, {}).get(name)
             if element is not None:
                 return Many(tuple(_ELEMENTS.get(part, UNKNOWN) for part in element))
-        return self._given(scope, parameter)
+        given = self._given(scope, parameter)
+        return TENSOR if given == UNKNOWN and self._used_as_tensor(parameter) else given
+
+    def _used_as_tensor(self, parameter: cst.Param) -> bool:
+        """Whether the function asks a parameter for what only tensors have."""
+        asked = (self.tree.parent(use) for use in self.bindings.same(parameter.name))
+        return any(isinstance(one, cst.Attribute) and one.attr.value in _only_tensors_have() for one in asked)
 
     def _given(self, scope: cst.CSTNode, parameter: cst.Param) -> Shape:
         """What all calls in the file hand to a parameter; UNKNOWN if one of them is not in view."""
@@ -177,6 +187,13 @@ class Shapes:
         operations = {key.rpartition(".")[2]: value for key, value in contracts.lazy.items()}
         operations |= {key.rpartition(".")[2]: value for key, value in contracts.eager.items()}
         return _iterated(operations.get(name, ""), given) if given else UNKNOWN
+
+
+@cache
+def _only_tensors_have() -> frozenset[str]:
+    """What tensors are asked that say nothing of their data, and other values are not asked."""
+    methods = load_contracts().tensor_methods.items()
+    return frozenset({*_METADATA, *(name for name, effect in methods if effect == "metadata")} - _OTHERS_HAVE)
 
 
 def item_of(shape: Shape) -> Shape:
