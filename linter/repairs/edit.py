@@ -41,7 +41,7 @@ def call_method(tree: Tree, node: cst.BaseExpression, method: str) -> list[Edit]
     return [insert(tree.end(node), method)]
 
 
-def delete_line(tree: Tree, line: cst.SimpleStatementLine) -> Edit:
+def delete_line(tree: Tree, line: cst.CSTNode) -> Edit:
     """Remove a statement with its lines, and one blank line where two would then meet."""
     first, last = tree.start(line)[0], tree.end(line)[0]
     blank_around = not tree.line(first - 1).strip() and not tree.line(last + 1).strip()

@@ -21,7 +21,7 @@ from loaderlint.linter.repairs.materialized import (
 )
 from loaderlint.linter.repairs.own import own
 from loaderlint.linter.repairs.partition import partition
-from loaderlint.linter.repairs.submit import call_in_line
+from loaderlint.linter.repairs.submit import call_in_line, futures_list
 from loaderlint.linter.repairs.tree import Refused, Tree
 
 Repair = Fix | NoFix
@@ -63,12 +63,15 @@ def _plan_holders(tree: Tree, events: Sequence[Retention], functions: Functions)
 
 
 def _by_holder(tree: Tree, events: Sequence[Retention]) -> dict[tuple[cst.CSTNode, str], list[Retention]]:
-    """The events of each holder. What is kept by the expression itself is a holder of its own."""
+    """The events of each holder. What is kept by the expression itself is its own holder; futures share a list."""
     holders: dict[tuple[cst.CSTNode, str], list[Retention]] = {}
     for event in events:
-        alone = event.holder_kind in (Holder.MATERIALIZED, Holder.SUBMITTED)
-        alone = alone or unpacking_target(event) is not None
-        key = (event.kept.node if alone else tree.scope(event.kept.node), "" if alone else event.holder)
+        node, name = event.kept.node, event.holder
+        if event.holder_kind is Holder.SUBMITTED:
+            name = futures_list(tree, node)
+        elif event.holder_kind is Holder.MATERIALIZED or unpacking_target(event) is not None:
+            name = ""
+        key = (tree.scope(node) if name else node, name)
         holders.setdefault(key, []).append(event)
     return holders
 
@@ -91,7 +94,7 @@ def _strategies(
 ) -> list[Strategy]:
     first, keep = events[0], partial(own, tree, events, functions)
     if first.holder_kind is Holder.SUBMITTED:
-        return [partial(call_in_line, tree, first), keep]
+        return [partial(call_in_line, tree, events), keep]
     if first.holder_kind is Holder.TEED:
         return [partial(_refuse_tee, tree, first)]
     if first.holder_kind is Holder.MATERIALIZED:

@@ -68,12 +68,12 @@ class Tree:
 
     def start(self, node: cst.CSTNode) -> tuple[int, int]:
         """Where `node` begins, its own parentheses included."""
-        parens = getattr(node, "lpar", ())
+        parens = node.lpar if isinstance(node, cst.BaseExpression) else ()
         return self.unit.range(parens[0] if parens else node)[:2]
 
     def end(self, node: cst.CSTNode) -> tuple[int, int]:
         """Where `node` ends, its own parentheses included."""
-        parens = getattr(node, "rpar", ())
+        parens = node.rpar if isinstance(node, cst.BaseExpression) else ()
         return self.unit.range(parens[-1] if parens else node)[2:]
 
     def line(self, number: int) -> str:
