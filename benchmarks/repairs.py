@@ -150,7 +150,7 @@ def _is_in(line: int, row: Json) -> bool:
 
 
 def is_copied(finding: Json) -> bool:
-    """Whether the repair makes a copy in the statement of the finding."""
+    """Whether the repair makes a copy in the statement of the finding, other than of what is looked at ahead."""
     edits = [
         edit for edit in finding["fix"]["edits"] if finding["line"] <= edit["line"] <= finding["end_line"]
     ]

@@ -37,8 +37,8 @@ def reading_of(tree: Tree, consumer: Consumer, functions: Functions) -> Reading:
     Of a callee that `functions` does not hold only its name is known.
     """
     if consumer.call is None:
-        leaves = any(_leaves(node, consumer.statement, tree) for node in _jumps(consumer.statement))
-        return Reading(once=True, drains=not leaves)
+        early = any(leaves(node, consumer.statement, tree) for node in _jumps(consumer.statement))
+        return Reading(once=True, drains=not early)
     found = _callee(tree, consumer.call, functions)
     if found is None:
         _refuse_unless_it_loads(tree, consumer.call)
@@ -82,8 +82,8 @@ def _jumps(loop: cst.CSTNode) -> list[cst.CSTNode]:
     return [node for node in walk(loop, skip=(cst.FunctionDef, cst.Lambda)) if isinstance(node, kinds)]
 
 
-def _leaves(jump: cst.CSTNode, loop: cst.CSTNode, tree: Tree) -> bool:
-    """Whether a jump ends `loop`; a `break` in the `else` of an inner loop belongs to the outer loop."""
+def leaves(jump: cst.CSTNode, loop: cst.CSTNode, tree: Tree) -> bool:
+    """Whether a jump leaves the body of `loop`; a `break` in the `else` of an inner loop belongs to the outer loop."""
     if isinstance(jump, cst.Return):
         return True
     inner: cst.CSTNode = jump

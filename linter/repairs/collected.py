@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -20,13 +21,13 @@ class CollectedList:
     reads: tuple[cst.Name, ...]
 
 
-def collected_list(tree: Tree, name: str, loop: cst.For) -> CollectedList:
-    """The list `name` that `loop` fills. Raises `Refused` if anything else fills it or reads it meanwhile."""
+def collected_list(tree: Tree, name: str, loop: cst.For | cst.FunctionDef) -> CollectedList:
+    """The list `name` that `loop`, or a nested function, fills. Raises `Refused` if anything else fills it or reads it meanwhile."""
     first, *others = tree.names.get(name) or [None]
     if first is None:
         raise Refused(f"`{name}` is not a local list")
     beginning = _beginning(tree, first, loop)
-    scope = tree.scope(loop)
+    scope = loop if isinstance(loop, cst.FunctionDef) else tree.scope(loop)
     appends, reads = [], []
     for use in others:
         statement = _append(tree, use)
@@ -41,7 +42,7 @@ def collected_list(tree: Tree, name: str, loop: cst.For) -> CollectedList:
     return CollectedList(name, beginning, tuple(appends), tuple(reads))
 
 
-def _beginning(tree: Tree, name: cst.Name, loop: cst.For) -> cst.SimpleStatementLine:
+def _beginning(tree: Tree, name: cst.Name, loop: cst.For | cst.FunctionDef) -> cst.SimpleStatementLine:
     line = tree.statement(name)
     same_block = tree.parent(line) is tree.parent(loop) and isinstance(line, cst.SimpleStatementLine)
     if not same_block or len(line.body) != 1 or name.value not in _empty_lists(line.body[0]):
@@ -85,12 +86,15 @@ def _append(tree: Tree, use: cst.Name) -> cst.Expr | None:
     return statement if isinstance(statement, cst.Expr) else None
 
 
-def without_beginning(tree: Tree, collected: CollectedList) -> Edit:
-    """Remove the list's `[]`, and its line if that is all there is on it."""
-    line = collected.beginning
-    names = _empty_lists(line.body[0])
-    if len(names) == 1:
-        return delete_line(tree, line)
-    kept = [name for name in names if name != collected.name]
-    values = ["[]"] * len(kept)
-    return replace(tree, line.body[0], f"{', '.join(kept)} = {', '.join(values)}")
+def without_beginnings(tree: Tree, lists: Iterable[CollectedList]) -> Iterator[Edit]:
+    """Remove the `[]` of each list, and the whole line where that is all there is on it."""
+    lines: dict[cst.SimpleStatementLine, set[str]] = {}
+    for one in lists:
+        lines.setdefault(one.beginning, set()).add(one.name)
+    for line, gone in lines.items():
+        kept = [name for name in _empty_lists(line.body[0]) if name not in gone]
+        if kept:
+            values = ", ".join(["[]"] * len(kept))
+            yield replace(tree, line.body[0], f"{', '.join(kept)} = {values}")
+        else:
+            yield delete_line(tree, line)

@@ -42,7 +42,16 @@ def call_method(tree: Tree, node: cst.BaseExpression, method: str) -> list[Edit]
 
 
 def delete_line(tree: Tree, line: cst.CSTNode) -> Edit:
-    """Remove a statement with its lines, and one blank line where two would then meet."""
+    """Remove a statement with its lines, and one blank line where two would then meet, or a block begin with one."""
     first, last = tree.start(line)[0], tree.end(line)[0]
-    blank_around = not tree.line(first - 1).strip() and not tree.line(last + 1).strip()
-    return between((first, 1), (last + 1 + blank_around, 1), "")
+    begins = tree.parent(line).body[0] is line and tree.line(first - 1).rstrip().endswith(":")
+    blank = (begins or not tree.line(first - 1).strip()) and not tree.line(last + 1).strip()
+    return between((first, 1), (last + 1 + blank, 1), "")
+
+
+def first_line(tree: Tree, statement: cst.CSTNode) -> int:
+    """The line that a statement begins on, or the first of the comments right above it."""
+    first = tree.start(statement)[0]
+    while tree.line(first - 1).strip().startswith("#"):
+        first -= 1
+    return first

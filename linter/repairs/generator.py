@@ -15,15 +15,18 @@ _WHY = "# The stream lends each tensor for one step only, so it is handed on in 
 
 
 def generator_edits(
-    tree: Tree, loop: cst.For, streamed: CollectedList, generator: str, carried: Sequence[str]
+    tree: Tree, loop: cst.For, streamed: CollectedList, generator: str, carried: Sequence[str], spaced: bool
 ) -> list[Edit]:
-    """Put `loop` into `def generator():` where it stands, and let it yield what it appended to `streamed`."""
+    """Put `loop` into `def generator():` where it stands, and let it yield what it appended to `streamed`.
+
+    `spaced` says that another function stands above it.
+    """
     first, last = tree.start(loop)[0], _last_line(tree, loop)
     indent, unit = tree.indent(loop), _indent_unit(tree, loop)
     head = [f"def {generator}():", f"{unit}{_WHY}"]
     if carried:
         head.append(f"{unit}nonlocal {', '.join(carried)}")
-    before = "\n" if _needs_blank_above(tree, loop) else ""
+    before = "\n" if not spaced and _needs_blank_above(tree, loop) else ""
     text = before + "".join(f"{indent}{line}\n" for line in head)
     edits = [insert((first, 1), text + unit)]
     inside_strings = tree.string_lines(walk(loop))

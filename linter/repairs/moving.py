@@ -32,26 +32,34 @@ class Move:
 
 
 def check_move(
-    tree: Tree, loop: cst.For, consumer: Consumer, kept: set[str], yielding: Sequence[cst.Expr]
+    tree: Tree,
+    loop: cst.For,
+    consumer: Consumer,
+    kept: set[str],
+    yielding: Sequence[cst.Expr],
+    ahead: Sequence[Statement] = (),
+    along: Sequence[cst.For] = (),
 ) -> Move:
     """See if `loop` can run inside `consumer`, which reads what the appends `yielding` collect now.
 
-    `kept` are the other lists of the loop. Raises `Refused` where the program would compute something else.
+    `kept` are the other lists of the loop; the statements `ahead` go before it, and the bodies of the loops `along` are
+    then part of it. Raises `Refused` where the program would compute something else.
     """
     _refuse_control_flow(tree, loop)
-    between = tuple(_between(tree, loop, consumer))
+    between = tuple(one for one in _between(tree, loop, consumer) if one not in ahead)
     carried = _carried(tree, loop)
     later = (*between, *_without_own_names(consumer))
     bound_later = bound_names(*between, consumer.statement)
-    own = bound_names(loop)
+    bodies = (loop, *along)
+    own = bound_names(*bodies)
     variables = bound_names(tree.scope(loop).body)
-    objects = changed_objects(loop.body, but=yielding) & variables - own
+    objects = changed_objects(*bodies, but=yielding) & variables - own
     changed = kept | carried | objects
-    added_to = _only_added_to(tree, objects - kept - carried, (loop, *later))
+    added_to = only_added_to(tree, objects - kept - carried, (*bodies, *later))
     early = changed & (mentioned(*later) - added_to) | carried & bound_later
     if early:
         raise Refused(f"`{min(early)}` is used before the loop would be done")
-    new = (mentioned(loop) - own) & (bound_later | changed_objects(*later) & variables) - added_to
+    new = (mentioned(*bodies) - own) & (bound_later | changed_objects(*later) & variables) - added_to
     if new:
         raise Refused(f"`{min(new)}` is changed before the loop would be done")
     stream = _stream_names(loop.iter)
@@ -64,19 +72,24 @@ def check_move(
 def _refuse_control_flow(tree: Tree, loop: cst.For) -> None:
     if loop.asynchronous:
         raise Refused("an `async for` cannot move into a plain generator")
-    for node in walk(loop, skip=_NESTED):
-        if isinstance(node, _LEAVES_OR_WAITS):
-            word = type(node).__name__.lower()
-            raise Refused(f"the loop contains `{word}`, which cannot move into a nested generator")
-        if isinstance(node, (cst.For, cst.With)) and node.asynchronous:
-            raise Refused("the loop waits for something asynchronous")
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and not node.args:
-            if node.func.value in _LOOKS_AT_THE_FRAME:
-                raise Refused(f"`{node.func.value}()` means something else in a nested generator")
+    refuse_what_cannot_move(loop)
     if any(isinstance(around, (cst.For, cst.While)) for around in _up_to_scope(tree, loop)):
         raise Refused("the loop runs inside another loop")
     if isinstance(tree.scope(loop), cst.ClassDef):
         raise Refused("the loop runs in a class body")
+
+
+def refuse_what_cannot_move(code: cst.CSTNode) -> None:
+    """Raise `Refused` where `code` would mean something else in a nested function."""
+    for node in walk(code, skip=_NESTED):
+        if isinstance(node, _LEAVES_OR_WAITS):
+            word = type(node).__name__.lower()
+            raise Refused(f"the loop contains `{word}`, which cannot move into a nested function")
+        if isinstance(node, (cst.For, cst.With)) and node.asynchronous:
+            raise Refused("the loop waits for something asynchronous")
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and not node.args:
+            if node.func.value in _LOOKS_AT_THE_FRAME:
+                raise Refused(f"`{node.func.value}()` means something else in a nested function")
 
 
 def _up_to_scope(tree: Tree, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -117,8 +130,8 @@ def _carried(tree: Tree, loop: cst.For) -> set[str]:
     """Names that the loop binds and that are read outside it, or in its next round."""
     bound = bound_names(loop)
     scope = tree.scope(loop)
-    later = [statement for block in _blocks_after(tree, loop) for statement in block]
-    carried = bound & (exposed_reads([loop]) | exposed_reads(later) | _captured(tree, scope))
+    later = [statement for block in blocks_after(tree, loop) for statement in block]
+    carried = bound & (exposed_reads([loop]) | exposed_reads(later) | captured(tree, scope))
     outside = {use.value for name in carried for use in tree.names[name] if _binds_outside(tree, use, loop)}
     if carried - outside:
         raise Refused(f"`{min(carried - outside)}` is set by the loop and read after it")
@@ -135,7 +148,7 @@ def _binds_outside(tree: Tree, use: cst.Name, loop: cst.For) -> bool:
     return isinstance(statement, cst.SimpleStatementLine) and use.value in bound_names(statement)
 
 
-def _captured(tree: Tree, scope: cst.CSTNode) -> set[str]:
+def captured(tree: Tree, scope: cst.CSTNode) -> set[str]:
     """Names that functions nested in `scope` take from it."""
     found: set[str] = set()
     for node in walk(scope):
@@ -145,7 +158,7 @@ def _captured(tree: Tree, scope: cst.CSTNode) -> set[str]:
     return found
 
 
-def _blocks_after(tree: Tree, loop: cst.For) -> Iterator[Sequence[cst.CSTNode]]:
+def blocks_after(tree: Tree, loop: cst.For) -> Iterator[Sequence[cst.CSTNode]]:
     """The statements that can run after the loop, from the inside out."""
     node: cst.CSTNode = loop
     for around in _up_to_scope(tree, loop):
@@ -158,7 +171,7 @@ def _blocks_after(tree: Tree, loop: cst.For) -> Iterator[Sequence[cst.CSTNode]]:
         node = around
 
 
-def _only_added_to(tree: Tree, names: set[str], nodes: Sequence[cst.CSTNode]) -> set[str]:
+def only_added_to(tree: Tree, names: set[str], nodes: Sequence[cst.CSTNode]) -> set[str]:
     """Those `names` that `nodes` do not look at: `done.add(x)`, `done.update(f(x))`, `done |= f(x)`.
 
     Python takes hold of the object first and changes it when `f` has returned, so the loop may change it

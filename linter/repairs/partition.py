@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import libcst as cst
 from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.callees import Functions, reading_of
-from loaderlint.linter.repairs.collected import CollectedList, without_beginning
+from loaderlint.linter.repairs.collected import CollectedList, without_beginnings
 from loaderlint.linter.repairs.collecting import collected_in
 from loaderlint.linter.repairs.consumer import Consumer, only_consumer
 from loaderlint.linter.repairs.edit import insert, replace
 from loaderlint.linter.repairs.generator import generator_edits
+from loaderlint.linter.repairs.in_step import StepLoader, step_loader, step_loader_edits
 from loaderlint.linter.repairs.mixing import computes_with
 from loaderlint.linter.repairs.moving import Move, check_move
 from loaderlint.linter.repairs.names import bound_names, mentioned
@@ -25,29 +27,87 @@ from loaderlint.linter.repairs.tree import Refused, Tree
 def partition(
     tree: Tree, loop: cst.For, lists: Mapping[CollectedList, Sequence[Retention]], functions: Functions
 ) -> Fix:
-    """The repair of all lists that `loop` fills. Raises `Refused` where the first one cannot be streamed."""
-    read = [one for one in lists if one.reads]
+    """The repair of all lists that `loop` fills. Raises `Refused` where none of them can be streamed."""
+    read = sorted((one for one in lists if one.reads), key=lambda one: tree.start(one.reads[0]))
     if not read:
         raise Refused("the lists are not read in this function")
-    streamed = min(read, key=lambda one: tree.start(one.reads[0]))
-    owned = [one for one in lists if one is not streamed]
+    loaders: dict[CollectedList, StepLoader] = {}
+    for one in read:
+        with suppress(Refused):
+            loaders[one] = step_loader(tree, one, loop, lists[one][0])
+    refusal = None
+    for number, streamed in enumerate(read):
+        # What is read before the streamed list must not be a list any more.
+        if all(one in loaders for one in read[:number]):
+            try:
+                others = {one: loader for one, loader in loaders.items() if one is not streamed}
+                return _streamed(tree, loop, lists, streamed, others, functions)
+            except Refused as reason:
+                refusal = refusal or reason
+    if not loaders:
+        raise refusal or Refused("no list can be streamed")
+    return _in_steps(tree, loop, lists, loaders, functions)
+
+
+def _streamed(
+    tree: Tree,
+    loop: cst.For,
+    lists: Mapping[CollectedList, Sequence[Retention]],
+    streamed: CollectedList,
+    loaders: Mapping[CollectedList, StepLoader],
+    functions: Functions,
+) -> Fix:
+    """Yield what belongs to one list, load that of others in the step, and own the rest."""
+    owned = [one for one in lists if one is not streamed and one not in loaders]
     consumer = only_consumer(tree, streamed.name, streamed.reads, tree.scope(loop))
     if consumer.call is None and collected_in(tree, consumer.statement, lists[streamed][0]):
         raise Refused(f"the loop over `{streamed.name}` collects its tensors again")
-    move = check_move(tree, loop, consumer, {one.name for one in owned}, streamed.appends)
+    kept = {one.name for one in lists if one is not streamed}
+    along = [loader.loop for loader in loaders.values()]
+    ahead = [*along, *(prelude for loader in loaders.values() for prelude in loader.preludes)]
+    move = check_move(tree, loop, consumer, kept, streamed.appends, ahead, along)
     reading = reading_of(tree, consumer, functions)
     drain = move.has_effects and not reading.drains
     if drain and not _can_follow(consumer):
         raise Refused(f"`{streamed.name}` may be left unread by the statement that ends the function")
-    edits = [without_beginning(tree, streamed)]
+    generator = _unused(tree, f"stream_{streamed.name}")
+    edits = _others(tree, loop, lists, owned, loaders, functions)
+    edits += without_beginnings(tree, [streamed, *loaders])
+    edits += generator_edits(tree, loop, streamed, generator, move.carried, spaced=bool(loaders))
+    edits += _consume(tree, consumer, streamed.name, generator, drain)
+    unseen = not loaders and _unobservable(tree, loop, streamed, owned, consumer, move)
+    applicability = Applicability.SAFE if reading.once and unseen else Applicability.UNSAFE
+    by = f"`{tree.brief(consumer.call.func)}`" if consumer.call else "the loop that reads them"
+    first = f"yield the tensors of `{streamed.name}` to {by}"
+    return Fix(applicability, _title(first, loaders, owned), tuple(sorted(edits, key=_place)))
+
+
+def _in_steps(
+    tree: Tree,
+    loop: cst.For,
+    lists: Mapping[CollectedList, Sequence[Retention]],
+    loaders: Mapping[CollectedList, StepLoader],
+    functions: Functions,
+) -> Fix:
+    """Load the tensors of some lists in the step, and own those of the others."""
+    owned = [one for one in lists if one not in loaders]
+    edits = _others(tree, loop, lists, owned, loaders, functions)
+    edits += without_beginnings(tree, loaders)
+    return Fix(Applicability.UNSAFE, _title("", loaders, owned), tuple(sorted(edits, key=_place)))
+
+
+def _others(
+    tree: Tree,
+    loop: cst.For,
+    lists: Mapping[CollectedList, Sequence[Retention]],
+    owned: Sequence[CollectedList],
+    loaders: Mapping[CollectedList, StepLoader],
+    functions: Functions,
+) -> list[Edit]:
+    edits = step_loader_edits(tree, loop, list(loaders.values())) if loaders else []
     for one in owned:
         edits += own_on_host(tree, lists[one], functions)
-    generator = f"stream_{streamed.name}"
-    edits += generator_edits(tree, loop, streamed, _unused(tree, generator), move.carried)
-    edits += _consume(tree, consumer, streamed.name, _unused(tree, generator), drain)
-    safe = reading.once and _unobservable(tree, loop, streamed, owned, consumer, move)
-    applicability = Applicability.SAFE if safe else Applicability.UNSAFE
-    return Fix(applicability, _title(tree, streamed, owned, consumer), tuple(sorted(edits, key=_place)))
+    return edits
 
 
 def _place(edit: Edit) -> tuple[int, int]:
@@ -109,7 +169,11 @@ def _computed_with(tree: Tree, use: cst.Name) -> bool:
     return isinstance(loop, cst.For) and computes_with(loop)
 
 
-def _title(tree: Tree, streamed: CollectedList, owned: Sequence[CollectedList], consumer: Consumer) -> str:
-    by = f"`{tree.brief(consumer.call.func)}`" if consumer.call else "the loop that reads them"
-    rest = ", own the rest on the host" if owned else ""
-    return f"yield the tensors of `{streamed.name}` to {by}{rest}"
+def _title(first: str, loaders: Mapping[CollectedList, StepLoader], owned: Sequence[CollectedList]) -> str:
+    parts = [first] if first else []
+    if loaders:
+        names = " and ".join(f"`{one.name}`" for one in loaders)
+        parts.append(f"load those of {names} in their step" if first else f"load {names} in their step")
+    if owned:
+        parts.append("own the rest on the host")
+    return ", ".join(parts)

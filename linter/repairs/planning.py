@@ -10,8 +10,9 @@ import libcst as cst
 from loaderlint.linter.findings import Applicability, Fix, NoFix
 from loaderlint.linter.interpreter.events import Holder, Retention
 from loaderlint.linter.repairs.callees import Functions
-from loaderlint.linter.repairs.collected import CollectedList, collected_list
+from loaderlint.linter.repairs.collected import CollectedList, collected_list, without_beginnings
 from loaderlint.linter.repairs.collecting import collected_in
+from loaderlint.linter.repairs.in_step import step_loader, step_loader_edits
 from loaderlint.linter.repairs.lent import unpacking_target
 from loaderlint.linter.repairs.loops import stream_loop
 from loaderlint.linter.repairs.materialized import (
@@ -22,6 +23,7 @@ from loaderlint.linter.repairs.materialized import (
 from loaderlint.linter.repairs.own import own
 from loaderlint.linter.repairs.partition import partition
 from loaderlint.linter.repairs.submit import call_in_line, futures_list
+from loaderlint.linter.repairs.texts import short
 from loaderlint.linter.repairs.tree import Refused, Tree
 
 Repair = Fix | NoFix
@@ -100,7 +102,21 @@ def _strategies(
     if first.holder_kind is Holder.MATERIALIZED:
         lazily = partial(_iterate_and_follow, tree, first, known, functions)
         return [lazily, partial(own_whole_stream, tree, first), keep]
+    if first.holder_kind is Holder.LIST:
+        return [partial(_load_side_list, tree, events), keep]
     return [keep]
+
+
+def _load_side_list(tree: Tree, events: Sequence[Retention]) -> Fix:
+    """Load in its step what a nested function puts into a list on the side. Raises `Refused`."""
+    filling = tree.scope(events[0].kept.node)
+    if not isinstance(filling, cst.FunctionDef) or filling is tree.unit.function:
+        raise Refused(f"`{short(events[0].holder)}` is not filled by a loop that could load in its steps")
+    collected = collected_list(tree, events[0].holder, filling)
+    loader = step_loader(tree, collected, filling, events[0])
+    edits = [*step_loader_edits(tree, filling, [loader]), *without_beginnings(tree, [collected])]
+    edits.sort(key=lambda edit: (edit.line, edit.column))
+    return Fix(Applicability.UNSAFE, f"load `{collected.name}` in their step", tuple(edits))
 
 
 def _iterate_and_follow(tree: Tree, event: Retention, known: set[cst.CSTNode], functions: Functions) -> Fix:

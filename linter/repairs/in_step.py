@@ -1,0 +1,209 @@
+"""A loop over a collected list that becomes a function, which is called in the step that collected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+from loaderlint.linter.findings import Edit
+from loaderlint.linter.interpreter.events import Retention
+from loaderlint.linter.reading.nodes import walk
+from loaderlint.linter.repairs.callees import leaves
+from loaderlint.linter.repairs.collected import CollectedList
+from loaderlint.linter.repairs.collecting import collected_in
+from loaderlint.linter.repairs.edit import between, first_line, insert, replace
+from loaderlint.linter.repairs.moving import blocks_after, captured, only_added_to, refuse_what_cannot_move
+from loaderlint.linter.repairs.names import bound_names, changed_objects, exposed_reads, mentioned
+from loaderlint.linter.repairs.tree import Refused, Statement, Tree
+
+_WHY = "# The stream lends each tensor for one step only, so it is loaded in that step."
+
+
+@dataclass(frozen=True, slots=True)
+class StepLoader:
+    """The function's text; `moved` are the statements that go from their place: it, and what it needs before it."""
+
+    name: str
+    text: str
+    preludes: tuple[Statement, ...]
+    loop: cst.For
+    edits: tuple[Edit, ...]
+
+
+def step_loader(
+    tree: Tree, collected: CollectedList, anchor: cst.For | cst.FunctionDef, event: Retention
+) -> StepLoader:
+    """Make the one loop over `collected` a function that `anchor`, which fills it, calls. Raises `Refused`."""
+    loop = _loop_over(tree, collected, anchor)
+    parameters = _parameters(tree, loop)
+    rest = _statements_between(tree, anchor, loop)
+    preludes = _preludes(rest, loop)
+    _refuse_dependencies(tree, anchor, loop, preludes, [one for one in rest if one not in preludes])
+    name = f"load_{collected.name.removeprefix('load_')}"
+    while name in tree.names:
+        name += "_"
+    if collected_in(tree, loop, event):
+        raise Refused(f"the loop over `{collected.name}` collects its tensors again")
+    body = rewritten(tree, tree.start(loop)[0] + 1, tree.end(loop)[0], list(_returns(tree, loop)))
+    indent, unit = tree.indent(loop), tree.indent(loop.body.body[0]).removeprefix(tree.indent(loop))
+    comments = "".join(f"{tree.line(line)}\n" for line in range(first_line(tree, loop), tree.start(loop)[0]))
+    head = f"{indent}def {name}({', '.join(parameters)}):\n{indent}{unit}{_WHY}\n"
+    calls = [edit for append in collected.appends for edit in _call(tree, append, name, len(parameters))]
+    return StepLoader(name, f"{comments}{head}{body}\n", tuple(preludes), loop, tuple(calls))
+
+
+def step_loader_edits(tree: Tree, anchor: cst.CSTNode, loaders: Sequence[StepLoader]) -> list[Edit]:
+    """Put the functions before `anchor`, with what they need, and remove the loops."""
+    preludes = list(dict.fromkeys(one for loader in loaders for one in loader.preludes))
+    place = first_line(tree, anchor)
+    blank = tree.line(place - 1).strip() and tree.parent(anchor).body[0] is not anchor
+    text = "\n" if blank else ""
+    for prelude in preludes:
+        text += rewritten(tree, first_line(tree, prelude), tree.end(prelude)[0], []) + "\n"
+    text += ("\n" if preludes else "") + "".join(f"{loader.text}\n" for loader in loaders)
+    edits = [insert((place, 1), text)]
+    edits += delete_statements(tree, [*preludes, *(loader.loop for loader in loaders)])
+    return [*edits, *(edit for loader in loaders for edit in loader.edits)]
+
+
+def _loop_over(tree: Tree, collected: CollectedList, anchor: cst.For | cst.FunctionDef) -> cst.For:
+    name = collected.name
+    if len(collected.reads) != 1:
+        raise Refused(f"`{name}` is used more than once after it was filled")
+    loop = tree.parent(collected.reads[0])
+    if (
+        not isinstance(loop, cst.For)
+        or loop.iter is not collected.reads[0]
+        or loop.orelse
+        or loop.asynchronous
+    ):
+        raise Refused(f"`{name}` is not only iterated")
+    if tree.parent(loop) is not tree.parent(anchor) or not isinstance(loop.body, cst.IndentedBlock):
+        raise Refused(f"the loop over `{name}` does not stand beside the one that fills it")
+    refuse_what_cannot_move(loop.body)
+    jumps = (
+        node for node in walk(loop.body, skip=(cst.FunctionDef, cst.Lambda)) if isinstance(node, cst.Break)
+    )
+    if any(leaves(jump, loop, tree) for jump in jumps):
+        raise Refused(f"the loop over `{name}` may stop early")
+    return loop
+
+
+def _parameters(tree: Tree, loop: cst.For) -> list[str]:
+    target = loop.target
+    parts = [part.value for part in target.elements] if isinstance(target, cst.Tuple) else [target]
+    if not all(isinstance(part, cst.Name) for part in parts):
+        raise Refused(f"`{tree.brief(target)}` cannot be the parameters of a function")
+    return [part.value for part in parts]
+
+
+def _statements_between(tree: Tree, anchor: cst.CSTNode, loop: cst.For) -> list[Statement]:
+    block = list(tree.parent(loop).body)
+    between_them = block[block.index(anchor) + 1 : block.index(loop)]
+    if isinstance(anchor, cst.FunctionDef):
+        uses = [use for use in tree.names.get(anchor.name.value, ()) if not tree.inside(use, anchor)]
+        if not all(any(tree.inside(use, one) for one in between_them) for use in uses):
+            raise Refused(f"`{anchor.name.value}` does not only run before the loop")
+    return between_them
+
+
+def _preludes(rest: Sequence[Statement], loop: cst.For) -> list[Statement]:
+    """The assignments before the loop that what it does needs, in order."""
+    found: list[Statement] = []
+    needed = exposed_reads([loop]) - mentioned(loop.iter)
+    for statement in reversed(rest):
+        if not bound_names(statement) & needed:
+            continue
+        alone = isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1
+        if not alone or not isinstance(statement.body[0], (cst.Assign, cst.AnnAssign)):
+            raise Refused(
+                f"`{min(bound_names(statement) & needed)}` is set before the loop, by more than one line"
+            )
+        found.insert(0, statement)
+        needed |= mentioned(statement)
+    return found
+
+
+def _refuse_dependencies(
+    tree: Tree,
+    anchor: cst.For | cst.FunctionDef,
+    loop: cst.For,
+    preludes: Sequence[Statement],
+    rest: Sequence[Statement],
+) -> None:
+    """Refuse where it would be seen that the loop's body runs earlier, step by step."""
+    own, ahead = bound_names(loop), bound_names(*preludes)
+    later = [statement for block in blocks_after(tree, loop) for statement in block]
+    outlive = own & (exposed_reads(later) | exposed_reads([loop]) | captured(tree, tree.scope(loop)))
+    if outlive:
+        raise Refused(f"`{min(outlive)}` is set by the loop and read in another step or after it")
+    variables = bound_names(tree.scope(loop).body)
+    filled = bound_names(anchor) | changed_objects(anchor) & variables
+    for name in sorted(ahead):
+        if sum(name in bound_names(one) for one in (*preludes, *rest)) > 1 or name in mentioned(anchor):
+            raise Refused(f"`{name}` is used before the loop, too")
+    early = mentioned(*preludes) & filled
+    if early:
+        raise Refused(f"`{min(early)}` is filled before what the loop needs is made")
+    body = exposed_reads([loop]) - mentioned(loop.iter) - ahead
+    stale = body & bound_names(anchor)
+    if stale:
+        raise Refused(f"`{min(stale)}` is set by the loop that fills the list")
+    changed = (changed_objects(loop.body) & variables) - own - ahead
+    others = (anchor, *rest)
+    added = only_added_to(tree, (changed | body) & variables, [loop, *others])
+    seen = (changed & mentioned(*others) | body & changed_objects(*others) & variables) - added
+    if seen:
+        raise Refused(f"`{min(seen)}` is used before the loop")
+
+
+def _returns(tree: Tree, loop: cst.For) -> Iterator[Edit]:
+    """Each `continue` of the loop becomes a `return`."""
+    for node in walk(loop.body, skip=(cst.FunctionDef, cst.Lambda)):
+        if isinstance(node, cst.Continue) and leaves(node, loop, tree):
+            yield replace(tree, node, "return")
+
+
+def _call(tree: Tree, append: cst.Expr, name: str, count: int) -> list[Edit]:
+    """`A.append((name, w))` becomes `load_A(name, w)`."""
+    call = append.value
+    value = call.args[0].value
+    if count == 1:
+        return [between(tree.start(append), tree.end(call.func), name)]
+    plain = isinstance(value, cst.Tuple) and len(value.elements) == count and len(value.lpar) == 1
+    if not plain or any(isinstance(part, cst.StarredElement) for part in value.elements):
+        raise Refused(f"`{tree.brief(append)}` does not show what the loop unpacks")
+    return [
+        between(tree.start(append), tree.start(value), name),
+        between(tree.end(value), tree.end(append), ""),
+    ]
+
+
+def rewritten(tree: Tree, first: int, last: int, edits: Sequence[Edit]) -> str:
+    """The lines `first` to `last` after `edits` in them."""
+    lines = [tree.line(number) for number in range(first, last + 1)]
+    for edit in sorted(edits, key=lambda edit: (edit.line, edit.column), reverse=True):
+        start, end = edit.line - first, edit.end_line - first
+        text = lines[start][: edit.column - 1] + edit.text + lines[end][edit.end_column - 1 :]
+        lines[start : end + 1] = text.split("\n")
+    return "\n".join(lines)
+
+
+def delete_statements(tree: Tree, statements: Sequence[Statement]) -> Iterator[Edit]:
+    """Remove statements of one block with the comments above them; neighbours go in one piece."""
+    block = list(tree.parent(statements[0]).body)
+    places = sorted(block.index(statement) for statement in statements)
+    while places:
+        count = next(
+            (number for number in range(1, len(places)) if places[number] != places[0] + number), len(places)
+        )
+        first, last = first_line(tree, block[places[0]]), tree.end(block[places[count - 1]])[0]
+        if places[count - 1] == len(block) - 1:
+            while not tree.line(first - 1).strip():
+                first -= 1
+        elif not tree.line(first - 1).strip():
+            while not tree.line(last + 1).strip():
+                last += 1
+        yield between((first, 1), (last + 1, 1), "")
+        places = places[count:]
