@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 from loaderlint.linter.repairs.tree import Refused, Statement, Tree
@@ -28,12 +28,16 @@ _AROUND_A_CALL = (
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """`use` is the collection where `statement` consumes it: `argument` of `call`, or iterated by a loop."""
+    """`use` is the collection where `statement` consumes it: `argument` of `call`, or iterated by a loop.
+
+    `guard` is an `if` around that statement alone, which only asks whether there is anything in the collection.
+    """
 
     use: cst.BaseExpression
     statement: Statement
     call: cst.Call | None
     argument: cst.Arg | None
+    guard: cst.If | None = None
 
     @property
     def returns(self) -> bool:
@@ -47,12 +51,25 @@ def only_consumer(tree: Tree, name: str, uses: Sequence[cst.Name], scope: cst.CS
     """The consumer of a collection whose other uses are `uses`. Raises `Refused` without a single one."""
     if not uses:
         raise Refused(f"`{name}` is not read in this function")
+    guard = _guard(tree, uses)
+    if guard is not None:
+        return replace(only_consumer(tree, name, uses[1:], scope), guard=guard)
     if len(uses) > 1:
         lines = ", ".join(str(tree.start(use)[0]) for use in uses)
         raise Refused(f"`{name}` is used more than once after it was filled (lines {lines})")
     if tree.scope(uses[0]) is not scope:
         raise Refused(f"`{name}` is captured by a nested function")
     return consumer_of(tree, uses[0], scope)
+
+
+def _guard(tree: Tree, uses: Sequence[cst.Name]) -> cst.If | None:
+    """`if kept:` around the one statement that reads `kept`."""
+    test = tree.parent(uses[0])
+    if len(uses) != 2 or not isinstance(test, cst.If) or test.test is not uses[0] or test.orelse is not None:
+        return None
+    if isinstance(tree.parent(test), (cst.If, cst.Else)) or not isinstance(test.body, cst.IndentedBlock):
+        return None
+    return test if len(test.body.body) == 1 and tree.inside(uses[1], test.body.body[0]) else None
 
 
 def consumer_of(tree: Tree, use: cst.BaseExpression, scope: cst.CSTNode) -> Consumer:

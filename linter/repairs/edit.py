@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
+
 import libcst as cst
 from loaderlint.linter.findings import Edit
-from loaderlint.linter.repairs.tree import Tree
+from loaderlint.linter.repairs.tree import Statement, Tree
 
 _NEEDS_PARENTHESES = (
     cst.BinaryOperation,
@@ -55,3 +57,39 @@ def first_line(tree: Tree, statement: cst.CSTNode) -> int:
     while tree.line(first - 1).strip().startswith("#"):
         first -= 1
     return first
+
+
+def needs_blank_above(tree: Tree, statement: cst.CSTNode, removed: Collection[cst.CSTNode]) -> bool:
+    """Whether a function that is put before `statement` needs a blank line above; `removed` go from there."""
+    above = tree.line(first_line(tree, statement) - 1).strip()
+    before = [one for one in tree.parent(statement).body if tree.start(one) < tree.start(statement)]
+    return bool(above) and any(one not in removed for one in before)
+
+
+def rewritten(tree: Tree, first: int, last: int, edits: Sequence[Edit]) -> str:
+    """The lines `first` to `last` after `edits` in them."""
+    lines = [tree.line(number) for number in range(first, last + 1)]
+    for edit in sorted(edits, key=lambda edit: (edit.line, edit.column), reverse=True):
+        start, end = edit.line - first, edit.end_line - first
+        text = lines[start][: edit.column - 1] + edit.text + lines[end][edit.end_column - 1 :]
+        lines[start : end + 1] = text.split("\n")
+    return "\n".join(lines)
+
+
+def delete_statements(tree: Tree, statements: Sequence[Statement]) -> Iterator[Edit]:
+    """Remove statements of one block with the comments above them; neighbours go in one piece."""
+    block = list(tree.parent(statements[0]).body)
+    places = sorted(block.index(statement) for statement in statements)
+    while places:
+        count = next(
+            (number for number in range(1, len(places)) if places[number] != places[0] + number), len(places)
+        )
+        first, last = first_line(tree, block[places[0]]), tree.end(block[places[count - 1]])[0]
+        if places[count - 1] == len(block) - 1:
+            while not tree.line(first - 1).strip():
+                first -= 1
+        elif not tree.line(first - 1).strip():
+            while not tree.line(last + 1).strip():
+                last += 1
+        yield between((first, 1), (last + 1, 1), "")
+        places = places[count:]

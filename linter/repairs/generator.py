@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import libcst as cst
 from loaderlint.linter.findings import Edit
 from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.collected import CollectedList
-from loaderlint.linter.repairs.edit import between, insert
+from loaderlint.linter.repairs.edit import between, insert, needs_blank_above
 from loaderlint.linter.repairs.tree import Tree
 
 _WHY = "# The stream lends each tensor for one step only, so it is handed on in that step."
 
 
 def generator_edits(
-    tree: Tree, loop: cst.For, streamed: CollectedList, generator: str, carried: Sequence[str], spaced: bool
+    tree: Tree,
+    loop: cst.For,
+    streamed: CollectedList,
+    generator: str,
+    carried: Sequence[str],
+    others: Sequence[Edit],
+    removed: Collection[cst.CSTNode],
+    spaced: bool,
 ) -> list[Edit]:
     """Put `loop` into `def generator():` where it stands, and let it yield what it appended to `streamed`.
 
-    `spaced` says that another function stands above it.
+    It is edited by `others` too; the statements `removed` go from before it; `spaced` says that another function
+    stands above it.
     """
     first, last = tree.start(loop)[0], _last_line(tree, loop)
     indent, unit = tree.indent(loop), _indent_unit(tree, loop)
     head = [f"def {generator}():", f"{unit}{_WHY}"]
     if carried:
         head.append(f"{unit}nonlocal {', '.join(carried)}")
-    before = "\n" if not spaced and _needs_blank_above(tree, loop) else ""
+    before = "\n" if not spaced and needs_blank_above(tree, loop, removed) else ""
     text = before + "".join(f"{indent}{line}\n" for line in head)
     edits = [insert((first, 1), text + unit)]
-    inside_strings = tree.string_lines(walk(loop))
+    # A line that is joined to the one before needs no indentation.
+    joined = {line for one in others if one.end_column > 1 for line in range(one.line + 1, one.end_line + 1)}
+    keep = tree.string_lines(walk(loop)) | joined
     for number in range(first + 1, last + 1):
-        if tree.line(number).strip() and number not in inside_strings:
+        if tree.line(number).strip() and number not in keep:
             edits.append(insert((number, 1), unit))
     if tree.line(last + 1).strip():
         edits.append(insert((last + 1, 1), "\n"))
@@ -56,13 +66,14 @@ def _indent_unit(tree: Tree, loop: cst.For) -> str:
     return own or tree.unit.module.default_indent
 
 
-def _needs_blank_above(tree: Tree, loop: cst.For) -> bool:
-    above = tree.line(tree.start(loop)[0] - 1).strip()
-    return bool(above) and not above.startswith("#") and tree.parent(loop).body[0] is not loop
-
-
-def _yield_instead(tree: Tree, append: cst.Expr) -> list[Edit]:
-    """`A.append((name, w))` becomes `yield name, w`."""
+def _yield_instead(tree: Tree, append: cst.Expr | cst.Assign) -> list[Edit]:
+    """`A.append((name, w))`, and `A[name] = w`, become `yield name, w`."""
+    if isinstance(append, cst.Assign):
+        key = append.targets[0].target.slice[0]
+        return [
+            between(tree.start(append), tree.start(key), "yield "),
+            between(tree.end(key), tree.start(append.value), ", "),
+        ]
     value = append.value.args[0].value
     start, end = tree.start(value), tree.end(value)
     if isinstance(value, cst.Tuple) and value.lpar and value.elements and "\n" not in tree.text(value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -12,7 +12,15 @@ from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.callees import leaves
 from loaderlint.linter.repairs.collected import CollectedList
 from loaderlint.linter.repairs.collecting import collected_in
-from loaderlint.linter.repairs.edit import between, first_line, insert, replace
+from loaderlint.linter.repairs.edit import (
+    between,
+    delete_statements,
+    first_line,
+    insert,
+    needs_blank_above,
+    replace,
+    rewritten,
+)
 from loaderlint.linter.repairs.moving import blocks_after, captured, only_added_to, refuse_what_cannot_move
 from loaderlint.linter.repairs.names import bound_names, changed_objects, exposed_reads, mentioned
 from loaderlint.linter.repairs.tree import Refused, Statement, Tree
@@ -53,12 +61,16 @@ def step_loader(
     return StepLoader(name, f"{comments}{head}{body}\n", tuple(preludes), loop, tuple(calls))
 
 
-def step_loader_edits(tree: Tree, anchor: cst.CSTNode, loaders: Sequence[StepLoader]) -> list[Edit]:
-    """Put the functions before `anchor`, with what they need, and remove the loops."""
+def step_loader_edits(
+    tree: Tree, anchor: cst.CSTNode, loaders: Sequence[StepLoader], removed: Collection[cst.CSTNode]
+) -> list[Edit]:
+    """Put the functions before `anchor`, with what they need, and remove the loops.
+
+    The statements `removed` go from before it.
+    """
     preludes = list(dict.fromkeys(one for loader in loaders for one in loader.preludes))
     place = first_line(tree, anchor)
-    blank = tree.line(place - 1).strip() and tree.parent(anchor).body[0] is not anchor
-    text = "\n" if blank else ""
+    text = "\n" if needs_blank_above(tree, anchor, removed) else ""
     for prelude in preludes:
         text += rewritten(tree, first_line(tree, prelude), tree.end(prelude)[0], []) + "\n"
     text += ("\n" if preludes else "") + "".join(f"{loader.text}\n" for loader in loaders)
@@ -165,8 +177,17 @@ def _returns(tree: Tree, loop: cst.For) -> Iterator[Edit]:
             yield replace(tree, node, "return")
 
 
-def _call(tree: Tree, append: cst.Expr, name: str, count: int) -> list[Edit]:
-    """`A.append((name, w))` becomes `load_A(name, w)`."""
+def _call(tree: Tree, append: cst.Expr | cst.Assign, name: str, count: int) -> list[Edit]:
+    """`A.append((name, w))`, and `A[name] = w`, become `load_A(name, w)`."""
+    if isinstance(append, cst.Assign):
+        if count != 2:
+            raise Refused(f"`{tree.brief(append)}` does not show what the loop unpacks")
+        key = append.targets[0].target.slice[0]
+        return [
+            between(tree.start(append), tree.start(key), f"{name}("),
+            between(tree.end(key), tree.start(append.value), ", "),
+            insert(tree.end(append), ")"),
+        ]
     call = append.value
     value = call.args[0].value
     if count == 1:
@@ -174,36 +195,11 @@ def _call(tree: Tree, append: cst.Expr, name: str, count: int) -> list[Edit]:
     plain = isinstance(value, cst.Tuple) and len(value.elements) == count and len(value.lpar) == 1
     if not plain or any(isinstance(part, cst.StarredElement) for part in value.elements):
         raise Refused(f"`{tree.brief(append)}` does not show what the loop unpacks")
-    return [
-        between(tree.start(append), tree.start(value), name),
-        between(tree.end(value), tree.end(append), ""),
-    ]
-
-
-def rewritten(tree: Tree, first: int, last: int, edits: Sequence[Edit]) -> str:
-    """The lines `first` to `last` after `edits` in them."""
-    lines = [tree.line(number) for number in range(first, last + 1)]
-    for edit in sorted(edits, key=lambda edit: (edit.line, edit.column), reverse=True):
-        start, end = edit.line - first, edit.end_line - first
-        text = lines[start][: edit.column - 1] + edit.text + lines[end][edit.end_column - 1 :]
-        lines[start : end + 1] = text.split("\n")
-    return "\n".join(lines)
-
-
-def delete_statements(tree: Tree, statements: Sequence[Statement]) -> Iterator[Edit]:
-    """Remove statements of one block with the comments above them; neighbours go in one piece."""
-    block = list(tree.parent(statements[0]).body)
-    places = sorted(block.index(statement) for statement in statements)
-    while places:
-        count = next(
-            (number for number in range(1, len(places)) if places[number] != places[0] + number), len(places)
-        )
-        first, last = first_line(tree, block[places[0]]), tree.end(block[places[count - 1]])[0]
-        if places[count - 1] == len(block) - 1:
-            while not tree.line(first - 1).strip():
-                first -= 1
-        elif not tree.line(first - 1).strip():
-            while not tree.line(last + 1).strip():
-                last += 1
-        yield between((first, 1), (last + 1, 1), "")
-        places = places[count:]
+    if tree.start(append)[0] == tree.end(append)[0]:
+        return [
+            between(tree.start(append), tree.start(value), name),
+            between(tree.end(value), tree.end(append), ""),
+        ]
+    if "#" in tree.text(append):
+        raise Refused(f"a comment in `{tree.brief(append)}` would be lost")
+    return [replace(tree, append, f"{name}({', '.join(tree.text(part.value) for part in value.elements)})")]

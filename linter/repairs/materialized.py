@@ -27,6 +27,8 @@ def consumer_of_collection(tree: Tree, event: Retention) -> Consumer:
     name = _single_target(tree, assignment)
     uses = [use for use in tree.names[name] if tree.start(use) > tree.end(node)]
     consumer = only_consumer(tree, name, uses, scope)
+    if consumer.guard is not None:
+        raise Refused(f"`{name}` is tested in line {tree.start(consumer.guard)[0]}")
     _refuse_other_paths(tree, assignment, consumer)
     return consumer
 

@@ -24,11 +24,15 @@ _LOOKS_AT_THE_FRAME = ("locals", "vars", "dir", "super")
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A loop that can move. It moves behind the statements `between`; the names `carried` outlive it."""
+    """A loop that can move. It moves behind the statements `between`; the names `carried` outlive it.
+
+    `checks` only raise where the loop has not found what it should: they have to move behind it in turn.
+    """
 
     between: tuple[Statement, ...]
     carried: tuple[str, ...]
     has_effects: bool
+    checks: tuple[Statement, ...]
 
 
 def check_move(
@@ -36,7 +40,7 @@ def check_move(
     loop: cst.For,
     consumer: Consumer,
     kept: set[str],
-    yielding: Sequence[cst.Expr],
+    yielding: Sequence[cst.BaseSmallStatement],
     ahead: Sequence[Statement] = (),
     along: Sequence[cst.For] = (),
 ) -> Move:
@@ -46,27 +50,40 @@ def check_move(
     then part of it. Raises `Refused` where the program would compute something else.
     """
     _refuse_control_flow(tree, loop)
-    between = tuple(one for one in _between(tree, loop, consumer) if one not in ahead)
-    carried = _carried(tree, loop)
-    later = (*between, *_without_own_names(consumer))
-    bound_later = bound_names(*between, consumer.statement)
     bodies = (loop, *along)
     own = bound_names(*bodies)
     variables = bound_names(tree.scope(loop).body)
+    carried = _carried(tree, loop)
     objects = changed_objects(*bodies, but=yielding) & variables - own
     changed = kept | carried | objects
+    found = [one for one in _between(tree, loop, consumer) if one not in ahead]
+    checks = (
+        [] if consumer.returns else [one for one in found if _only_raises(one) and changed & mentioned(one)]
+    )
+    between = tuple(one for one in found if one not in checks)
+    later = (*between, *_without_own_names(consumer))
+    bound_later = bound_names(*between, consumer.statement)
     added_to = only_added_to(tree, objects - kept - carried, (*bodies, *later))
     early = changed & (mentioned(*later) - added_to) | carried & bound_later
     if early:
         raise Refused(f"`{min(early)}` is used before the loop would be done")
-    new = (mentioned(*bodies) - own) & (bound_later | changed_objects(*later) & variables) - added_to
+    changed_later = bound_later | changed_objects(*later) & variables
+    new = (mentioned(*bodies, *checks) - own) & changed_later - added_to
     if new:
         raise Refused(f"`{min(new)}` is changed before the loop would be done")
     stream = _stream_names(loop.iter)
     if stream & mentioned(*later):
         raise Refused(f"`{min(stream & mentioned(*later))}` is used again before the loop would be done")
     effects = bool(changed) or any(_is_effect(tree, node, yielding) for node in walk(loop.body, skip=_NESTED))
-    return Move(between, tuple(sorted(carried)), effects)
+    return Move(between, tuple(sorted(carried)), effects, tuple(checks))
+
+
+def _only_raises(statement: cst.CSTNode) -> bool:
+    """Whether this is an `if` that does nothing but raise."""
+    if not isinstance(statement, cst.If) or statement.orelse is not None:
+        return False
+    parts = [part for line in statement.body.body for part in getattr(line, "body", [line])]
+    return all(isinstance(part, cst.Raise) for part in parts)
 
 
 def _refuse_control_flow(tree: Tree, loop: cst.For) -> None:
@@ -112,9 +129,10 @@ def _between(tree: Tree, loop: cst.For, consumer: Consumer) -> Iterator[cst.CSTN
             return
         yield from statements[:index]
         outer = tree.parent(block)
-        if not isinstance(outer, cst.With):
+        if isinstance(outer, cst.With):
+            yield from outer.items
+        elif outer is not consumer.guard:
             raise Refused(f"line {tree.start(consumer.statement)[0]}, which consumes it, does not always run")
-        yield from outer.items
         place = outer
 
 
@@ -197,10 +215,13 @@ def _stream_names(iterable: cst.BaseExpression) -> set[str]:
     return target_names(iterable)
 
 
-def _is_effect(tree: Tree, node: cst.CSTNode, yielding: Sequence[cst.Expr]) -> bool:
+def _is_effect(tree: Tree, node: cst.CSTNode, yielding: Sequence[cst.BaseSmallStatement]) -> bool:
     """Whether `node` does something that has to happen even where the consumer stops early."""
     if isinstance(node, cst.Expr):
         return node not in yielding and isinstance(node.value, cst.Call)
     if isinstance(node, (cst.Subscript, cst.Attribute)):
-        return isinstance(tree.parent(node), (cst.AssignTarget, cst.AugAssign, cst.AnnAssign))
+        target = tree.parent(node)
+        if isinstance(target, cst.AssignTarget):
+            return tree.parent(target) not in yielding
+        return isinstance(target, (cst.AugAssign, cst.AnnAssign))
     return isinstance(node, (cst.Raise, cst.Assert))

@@ -41,14 +41,17 @@ def target_names(target: cst.CSTNode) -> set[str]:
     return {node.value for node in nodes if isinstance(node, cst.Name)}
 
 
-def changed_objects(*nodes: cst.CSTNode, but: Sequence[cst.Expr] = ()) -> set[str]:
+def changed_objects(*nodes: cst.CSTNode, but: Sequence[cst.BaseSmallStatement] = ()) -> set[str]:
     """Variables whose objects these statements change: by a method called for its effect, or by a store.
 
     The statements in `but` do not count.
     """
     found: set[str] = set()
+    stores = {target for one in but if isinstance(one, cst.Assign) for target in one.targets}
     for node in walk(*nodes, skip=_OWN_SCOPE):
         target: cst.CSTNode | None = None
+        if node in stores:
+            continue
         if isinstance(node, cst.Expr) and node not in but and isinstance(node.value, cst.Call):
             target = node.value.func
         elif isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.Del)):

@@ -13,7 +13,7 @@ from loaderlint.linter.repairs.callees import Functions, reading_of
 from loaderlint.linter.repairs.collected import CollectedList, without_beginnings
 from loaderlint.linter.repairs.collecting import collected_in
 from loaderlint.linter.repairs.consumer import Consumer, only_consumer
-from loaderlint.linter.repairs.edit import insert, replace
+from loaderlint.linter.repairs.edit import delete_statements, first_line, insert, replace, rewritten
 from loaderlint.linter.repairs.generator import generator_edits
 from loaderlint.linter.repairs.in_step import StepLoader, step_loader, step_loader_edits
 from loaderlint.linter.repairs.mixing import computes_with
@@ -21,7 +21,8 @@ from loaderlint.linter.repairs.moving import Move, check_move
 from loaderlint.linter.repairs.names import bound_names, mentioned
 from loaderlint.linter.repairs.own import own_on_host
 from loaderlint.linter.repairs.purity import is_pure
-from loaderlint.linter.repairs.tree import Refused, Tree
+from loaderlint.linter.repairs.tree import Refused, Statement, Tree
+from loaderlint.linter.repairs.unwrapping import unwrap
 
 
 def partition(
@@ -68,13 +69,15 @@ def _streamed(
     move = check_move(tree, loop, consumer, kept, streamed.appends, ahead, along)
     reading = reading_of(tree, consumer, functions)
     drain = move.has_effects and not reading.drains
-    if drain and not _can_follow(consumer):
+    if (drain or move.checks) and not _can_follow(consumer):
         raise Refused(f"`{streamed.name}` may be left unread by the statement that ends the function")
     generator = _unused(tree, f"stream_{streamed.name}")
     edits = _others(tree, loop, lists, owned, loaders, functions)
     edits += without_beginnings(tree, [streamed, *loaders])
-    edits += generator_edits(tree, loop, streamed, generator, move.carried, spaced=bool(loaders))
-    edits += _consume(tree, consumer, streamed.name, generator, drain)
+    begins = {one.beginning for one in (streamed, *loaders)}
+    spaced = bool(loaders)
+    edits += generator_edits(tree, loop, streamed, generator, move.carried, edits, begins, spaced)
+    edits += _consume(tree, consumer, streamed.name, generator, drain, move.checks)
     unseen = not loaders and _unobservable(tree, loop, streamed, owned, consumer, move)
     applicability = Applicability.SAFE if reading.once and unseen else Applicability.UNSAFE
     by = f"`{tree.brief(consumer.call.func)}`" if consumer.call else "the loop that reads them"
@@ -104,7 +107,8 @@ def _others(
     loaders: Mapping[CollectedList, StepLoader],
     functions: Functions,
 ) -> list[Edit]:
-    edits = step_loader_edits(tree, loop, list(loaders.values())) if loaders else []
+    begins = {one.beginning for one in loaders}
+    edits = step_loader_edits(tree, loop, list(loaders.values()), begins) if loaders else []
     for one in owned:
         edits += own_on_host(tree, lists[one], functions)
     return edits
@@ -128,18 +132,28 @@ def _unused(tree: Tree, name: str) -> str:
     return name
 
 
-def _consume(tree: Tree, consumer: Consumer, name: str, generator: str, drain: bool) -> list[Edit]:
-    """Hand the generator to the consumer, and read what the consumer may have left."""
-    if not drain:
-        return [replace(tree, consumer.use, f"{generator}()")]
-    first, last = tree.start(consumer.statement)[0], tree.end(consumer.statement)[0]
-    indent = tree.indent(consumer.statement)
-    unit = tree.unit.module.default_indent
-    rest = (
-        f"{indent}for _ in {name}:\n"
-        f"{indent}{unit}pass  # The rest of the stream has to be sorted, even if its consumer stopped.\n"
-    )
-    return [insert((first, 1), f"{indent}{name} = {generator}()\n"), insert((last + 1, 1), rest)]
+def _consume(
+    tree: Tree, consumer: Consumer, name: str, generator: str, drain: bool, checks: Sequence[Statement]
+) -> list[Edit]:
+    """Hand the generator to the consumer, read what the consumer may have left, and check what was found."""
+    statement = consumer.guard or consumer.statement
+    behind = (tree.end(statement)[0] + 1, 1)
+    edits = [replace(tree, consumer.use, name if drain else f"{generator}()")]
+    if drain:
+        first = tree.start(consumer.statement)[0]
+        indent, unit = tree.indent(statement), tree.unit.module.default_indent
+        rest = (
+            f"{indent}for _ in {name}:\n"
+            f"{indent}{unit}pass  # The rest of the stream has to be sorted, even if its consumer stopped.\n"
+        )
+        edits += [insert((first, 1), f"{indent}{name} = {generator}()\n"), insert(behind, rest)]
+    for check in checks:
+        edits.append(insert(behind, rewritten(tree, first_line(tree, check), tree.end(check)[0], []) + "\n"))
+    if checks:
+        edits += delete_statements(tree, checks)
+    if consumer.guard is not None:
+        edits += unwrap(tree, consumer.guard, tuple(edits))
+    return edits
 
 
 def _unobservable(
@@ -155,8 +169,10 @@ def _unobservable(
     used = mentioned(loop.body) - bound_names(loop)
     return (
         isinstance(loop.iter, cst.Name)
+        and all(isinstance(append, cst.Expr) for append in appends)  # A dict loads a name once.
         and not move.between
         and not move.carried
+        and consumer.guard is None
         and is_pure(loop, appends)
         and not used & mentioned(consumer.statement) - {streamed.name}
         and not any(_computed_with(tree, use) for one in owned for use in one.reads)

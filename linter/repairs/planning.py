@@ -10,7 +10,12 @@ import libcst as cst
 from loaderlint.linter.findings import Applicability, Fix, NoFix
 from loaderlint.linter.interpreter.events import Holder, Retention
 from loaderlint.linter.repairs.callees import Functions
-from loaderlint.linter.repairs.collected import CollectedList, collected_list, without_beginnings
+from loaderlint.linter.repairs.collected import (
+    CollectedList,
+    collected_dict,
+    collected_list,
+    without_beginnings,
+)
 from loaderlint.linter.repairs.collecting import collected_in
 from loaderlint.linter.repairs.in_step import step_loader, step_loader_edits
 from loaderlint.linter.repairs.lent import unpacking_target
@@ -81,13 +86,15 @@ def _by_holder(tree: Tree, events: Sequence[Retention]) -> dict[tuple[cst.CSTNod
 def _by_loop(
     tree: Tree, holders: Mapping[tuple[cst.CSTNode, str], Sequence[Retention]]
 ) -> dict[cst.For, dict[CollectedList, Sequence[Retention]]]:
-    """The local lists that each loop over a stream fills, with the events of each."""
+    """The local lists and dicts that each loop over a stream fills, with the events of each."""
     loops: dict[cst.For, dict[CollectedList, Sequence[Retention]]] = {}
     for (_, holder), events in holders.items():
-        if events[0].holder_kind is Holder.LIST:
+        kind = events[0].holder_kind
+        if kind in (Holder.LIST, Holder.DICT):
+            collected = collected_list if kind is Holder.LIST else collected_dict
             with suppress(Refused):
                 loop = stream_loop(tree, events[0])
-                loops.setdefault(loop, {})[collected_list(tree, holder, loop)] = events
+                loops.setdefault(loop, {})[collected(tree, holder, loop)] = events
     return {loop: lists for loop, lists in loops.items() if lists}
 
 
@@ -114,7 +121,10 @@ def _load_side_list(tree: Tree, events: Sequence[Retention]) -> Fix:
         raise Refused(f"`{short(events[0].holder)}` is not filled by a loop that could load in its steps")
     collected = collected_list(tree, events[0].holder, filling)
     loader = step_loader(tree, collected, filling, events[0])
-    edits = [*step_loader_edits(tree, filling, [loader]), *without_beginnings(tree, [collected])]
+    edits = [
+        *step_loader_edits(tree, filling, [loader], {collected.beginning}),
+        *without_beginnings(tree, [collected]),
+    ]
     edits.sort(key=lambda edit: (edit.line, edit.column))
     return Fix(Applicability.UNSAFE, f"load `{collected.name}` in their step", tuple(edits))
 

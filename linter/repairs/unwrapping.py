@@ -1,4 +1,4 @@
-"""A `with` block that has become needless: its body moves out of it."""
+"""A block that has become needless: its body moves out of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def needless_with(tree: Tree, name: str, uses: Sequence[cst.Name]) -> cst.With |
     return block
 
 
-def unwrap(tree: Tree, block: cst.With, rewritten: Sequence[Edit]) -> Iterator[Edit]:
+def unwrap(tree: Tree, block: cst.With | cst.If, rewritten: Sequence[Edit]) -> Iterator[Edit]:
     """Remove the header of `block` and one step of indentation from its body, but for lines `rewritten` anyway."""
     first, last = tree.start(block)[0], tree.end(block)[0]
     yield between((first, 1), (tree.start(block.body.body[0])[0], 1), "")
