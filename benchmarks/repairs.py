@@ -168,25 +168,30 @@ def is_valid(path: str, text: str) -> bool:
 
 
 def changed_elsewhere(before: str, after: str, findings: list[Json]) -> Iterator[int]:
-    """Lines that changed outside of the outermost functions around the findings, imports apart."""
+    """Lines that changed outside of the outermost functions around the findings, imports and blank lines apart."""
     spans = [
         (node.lineno - len(node.decorator_list), node.end_lineno or node.lineno)
         for node in outermost_functions(ast.parse(before))
     ]
     lines = [step["line"] for one in findings for step in [one, *one["steps"]]]
     allowed = [(start, end) for start, end in spans if any(start <= line <= end for line in lines)]
-    old, new = before.splitlines(), after.splitlines()
+    numbers, old = zip(
+        *((number, line) for number, line in enumerate(before.splitlines(), 1) if line.strip())
+    )
+    new = [line for line in after.splitlines() if line.strip()]
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for tag, start, end, new_start, new_end in matcher.get_opcodes():
-        if tag == "equal" or all(is_import(line) for line in old[start:end] + new[new_start:new_end]):
+        if tag == "equal" or all(is_import(line) for line in (*old[start:end], *new[new_start:new_end])):
             continue
-        if not any(low <= start + 1 and max(end, start + 1) <= high + 1 for low, high in allowed):
-            yield start + 1
+        # What is put in stands behind the line before it.
+        for place in range(start, end) if end > start else [start - 1]:
+            if not any(low <= numbers[place] <= high for low, high in allowed):
+                yield numbers[place]
 
 
 def is_import(line: str) -> bool:
-    """Whether a line is blank or imports something."""
-    return not line.strip() or line.startswith(("import ", "from "))
+    """Whether a line imports something."""
+    return line.startswith(("import ", "from "))
 
 
 def outermost_functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -15,6 +15,7 @@ from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.source import SourceFile
 from loaderlint.linter.repairs import plan
+from loaderlint.linter.repairs.imports import Surroundings
 from loaderlint.linter.selection import is_on
 from loaderlint.linter.settings import Settings
 from loaderlint.linter.suppressions import unsuppressed
@@ -84,16 +85,18 @@ def _retained(
     lenders = settings.lenders()
     for unit, mine in by_unit.items():
         definite = [one for one, rule in mine if rule.fixable and not (one.conditional or one.is_callers)]
-        repairs = _repairs(definite, project.functions_beside(unit))
+        source = project.source(unit.path)
+        around = Surroundings(source, settings.own_helper) if source is not None else None
+        repairs = _repairs(definite, project.functions_beside(unit), around)
         for event, rule in mine:
             yield _finding(event, rule, _steps(event), _consequences(event, lenders), _fix(event, repairs))
 
 
 def _repairs(
-    events: list[Retention], functions: Mapping[str, ast.FunctionDef]
+    events: list[Retention], functions: Mapping[str, ast.FunctionDef], around: Surroundings | None
 ) -> Mapping[Retention, Fix | NoFix]:
     try:
-        return plan(events, functions)
+        return plan(events, functions, around)
     except Exception as error:  # Without its repair the finding still stands.
         reason = f"planning the repair failed, please report it: {brief(error)}"
         return dict.fromkeys(events, NoFix(reason))

@@ -28,7 +28,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_KEYS = ("assume", "contracts", *KEYS)
+_KEYS = ("assume", "contracts", "own-helper", *KEYS)
+_HELPER = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
 class Assume(str, Enum):
@@ -61,7 +62,8 @@ class Settings:
     """The settings of one run.
 
     `pins` says which versions of a producer's package the project admits, for people; `layers` which rules are on;
-    `own` what the project itself adds to the contracts.
+    `own` what the project itself adds to the contracts. `own_helper` is the function ("pkg.module:function") by which
+    repairs are to own a tensor on the host; "" for the plain expression.
     """
 
     contracts: Contracts = field(default_factory=load_contracts)
@@ -70,6 +72,7 @@ class Settings:
     pins: Mapping[str, str] = field(default_factory=dict)
     layers: tuple[Layer, ...] = ()
     own: OwnContracts | None = None
+    own_helper: str = ""
 
     def lends(self, producer: Producer, flags: Mapping[str, object]) -> bool:
         """Whether a call of `producer` with these literal flags lends, in the worst release that is admitted."""
@@ -124,7 +127,7 @@ def load_settings(folder: Path, assume: Assume | None = None, options: Layer = L
     stated = _assume(table, path, text)
     layers = (_layer(table, path, text), options)
     own = OwnContracts(str(path), text, table.get("contracts", {}), frozenset(_requirements(data)))
-    return Settings(contracts, assume or stated, owning, pins, layers, own)
+    return Settings(contracts, assume or stated, owning, pins, layers, own, _own_helper(table, path, text))
 
 
 def _is_file(path: Path) -> bool:
@@ -168,6 +171,15 @@ def _assume(table: Mapping[str, Any], path: Path, text: str) -> Assume:
     except ValueError:
         line = line_of(text, ("tool", "loaderlint", "assume"))
         raise SettingsError(str(path), line, f"`assume` is {value!r}; it can be: lent, owned") from None
+
+
+def _own_helper(table: Mapping[str, Any], path: Path, text: str) -> str:
+    value = table.get("own-helper", "")
+    if value and not (isinstance(value, str) and _HELPER.fullmatch(value)):
+        line = line_of(text, ("tool", "loaderlint", "own-helper"))
+        message = f'`own-helper` is {value!r}; it has to be written like "package.module:function"'
+        raise SettingsError(str(path), line, message)
+    return value
 
 
 def _layer(table: Mapping[str, Any], path: Path, text: str) -> Layer:

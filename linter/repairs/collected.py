@@ -135,6 +135,12 @@ def _append(tree: Tree, use: cst.Name) -> cst.Expr | None:
     return statement if isinstance(statement, cst.Expr) else None
 
 
+def removed_lines(lists: Iterable[CollectedList]) -> set[cst.CSTNode]:
+    """The lines of which nothing is left once these are not made any more."""
+    names = {one.name for one in lists}
+    return {one.beginning for one in lists if _beginnings(one.beginning.body[0]).keys() <= names}
+
+
 def without_beginnings(tree: Tree, lists: Iterable[CollectedList]) -> Iterator[Edit]:
     """Remove the `[]` or `{}` of each, and the whole line where that is all there is on it."""
     lines: dict[cst.SimpleStatementLine, set[str]] = {}

@@ -59,11 +59,13 @@ def first_line(tree: Tree, statement: cst.CSTNode) -> int:
     return first
 
 
-def needs_blank_above(tree: Tree, statement: cst.CSTNode, removed: Collection[cst.CSTNode]) -> bool:
-    """Whether a function that is put before `statement` needs a blank line above; `removed` go from there."""
-    above = tree.line(first_line(tree, statement) - 1).strip()
+def needs_blank_above(
+    tree: Tree, statement: cst.CSTNode, line: int, removed: Collection[cst.CSTNode]
+) -> bool:
+    """Whether a function put in at `line`, before `statement`, needs a blank line above; `removed` go from there."""
+    above = tree.line(line - 1).strip()
     before = [one for one in tree.parent(statement).body if tree.start(one) < tree.start(statement)]
-    return bool(above) and any(one not in removed for one in before)
+    return bool(above) and not above.startswith("#") and any(one not in removed for one in before)
 
 
 def rewritten(tree: Tree, first: int, last: int, edits: Sequence[Edit]) -> str:

@@ -34,7 +34,7 @@ def generator_edits(
     head = [f"def {generator}():", f"{unit}{_WHY}"]
     if carried:
         head.append(f"{unit}nonlocal {', '.join(carried)}")
-    before = "\n" if not spaced and needs_blank_above(tree, loop, removed) else ""
+    before = "\n" if not spaced and needs_blank_above(tree, loop, first, removed) else ""
     text = before + "".join(f"{indent}{line}\n" for line in head)
     edits = [insert((first, 1), text + unit)]
     # A line that is joined to the one before needs no indentation.

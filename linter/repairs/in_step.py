@@ -70,7 +70,7 @@ def step_loader_edits(
     """
     preludes = list(dict.fromkeys(one for loader in loaders for one in loader.preludes))
     place = first_line(tree, anchor)
-    text = "\n" if needs_blank_above(tree, anchor, removed) else ""
+    text = "\n" if needs_blank_above(tree, anchor, place, removed) else ""
     for prelude in preludes:
         text += rewritten(tree, first_line(tree, prelude), tree.end(prelude)[0], []) + "\n"
     text += ("\n" if preludes else "") + "".join(f"{loader.text}\n" for loader in loaders)

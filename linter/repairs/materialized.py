@@ -8,9 +8,9 @@ from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.callees import Functions, reading_of
 from loaderlint.linter.repairs.consumer import Consumer, consumer_of, only_consumer
+from loaderlint.linter.repairs.copies import host_copy
 from loaderlint.linter.repairs.edit import between, delete_line, replace
 from loaderlint.linter.repairs.names import bound_names, changed_objects, mentioned, target_names
-from loaderlint.linter.repairs.own import HOST_COPY
 from loaderlint.linter.repairs.purity import is_pure_expression
 from loaderlint.linter.repairs.tree import Refused, Tree
 
@@ -40,9 +40,14 @@ def iterate_lazily(tree: Tree, event: Retention, consumer: Consumer, functions: 
     assignment = tree.parent(node)
     rebound = {_single_target(tree, assignment)} if isinstance(assignment, _ASSIGNMENTS) else set()
     own = target_names(node.for_in.target) if isinstance(node, cst.ListComp) else set()
-    stream = mentioned(source) - rebound if source is not node else mentioned(node.for_in.iter) - rebound
+    iterated = node.for_in.iter if isinstance(node, cst.ListComp) else source
+    stream = mentioned(iterated) - rebound
     unseen = _unchanged_meanwhile(tree, node, consumer, mentioned(node) - own - rebound, stream)
-    safe = unseen and reading_of(tree, consumer, functions).once and (source is not node or _is_plain(node))
+    safe = (
+        unseen
+        and reading_of(tree, consumer, functions).once
+        and (source is not node or isinstance(node, cst.ListComp) and _is_plain(node))
+    )
     applicability = Applicability.SAFE if safe else Applicability.UNSAFE
     return Fix(applicability, *_lazy(tree, node, source, assignment))
 
@@ -58,8 +63,8 @@ def _source(tree: Tree, node: cst.CSTNode) -> cst.BaseExpression:
         return node.args[0].value
     if name == "sorted":
         raise Refused("`sorted(...)` needs the whole stream, and its order may matter")
-    if isinstance(node, (cst.Tuple, cst.List)):
-        raise Refused("star-unpacking reads the whole stream; chain the parts with `itertools.chain` instead")
+    if isinstance(node, (cst.Tuple, cst.List)) and tree.around is not None:
+        return node
     raise Refused(f"`{name or type(node).__name__}` builds a collection that is looked up, not only iterated")
 
 
@@ -120,6 +125,8 @@ def _lazy(
 ) -> tuple[str, tuple[Edit, ...]]:
     if isinstance(node, cst.ListComp):
         return "make the list comprehension a generator expression", tuple(_generator_expression(tree, node))
+    if isinstance(node, (cst.Tuple, cst.List)):
+        return _chained(tree, node)
     title = f"iterate `{tree.brief(source)}` without `{tree.brief(node.func)}(...)`"
     line = tree.statement(node)
     alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
@@ -131,6 +138,19 @@ def _lazy(
     if isinstance(source, cst.GeneratorExp) and not source.lpar:
         text = f"({text})"
     return title, (replace(tree, node, text),)
+
+
+def _chained(tree: Tree, node: cst.Tuple | cst.List) -> tuple[str, tuple[Edit, ...]]:
+    """`(*seen, *weights)` becomes `itertools.chain(seen, weights)`."""
+    chain, imports = tree.around.imported("itertools", "chain")
+    parts = [
+        tree.text(part.value) if isinstance(part, cst.StarredElement) else f"[{tree.text(part.value)}]"
+        for part in node.elements
+    ]
+    return f"chain the parts of `{tree.brief(node)}`", (
+        replace(tree, node, f"{chain}({', '.join(parts)})"),
+        *imports,
+    )
 
 
 def _generator_expression(tree: Tree, node: cst.ListComp) -> list[Edit]:
@@ -155,24 +175,38 @@ def own_whole_stream(tree: Tree, event: Retention) -> Fix:
         or not isinstance(call.args[0].value, cst.Name)
     ):
         raise Refused(f"`{tree.brief(call)}` has no place where its tensors could be owned")
-    _refuse_other_items(tree, call)
-    stream = tree.text(call.args[0].value)
-    each = f"for name, tensor in {stream}"
+    parts = _parts(tree, call)
+    if len(parts) > 2 and kind == "dict":
+        raise Refused(f"the items of `{tree.brief(call)}` are more than a name and a tensor")
+    stream, copy = tree.text(call.args[0].value), host_copy(tree)
+    name, tensor, *more = parts
+    each = f"for {', '.join(parts)} in {stream}"
+    item = f"({', '.join([name, copy.of(tensor), *more])})"
     text = {
-        "list": f"[(name, tensor{HOST_COPY}) {each}]",
-        "tuple": f"tuple((name, tensor{HOST_COPY}) {each})",
-        "dict": f"{{name: tensor{HOST_COPY} {each}}}",
+        "list": f"[{item} {each}]",
+        "tuple": f"tuple({item} {each})",
+        "dict": f"{{{name}: {copy.of(tensor)} {each}}}",
     }[kind]
     title = f"own every tensor of `{stream}`: this holds the whole checkpoint in host memory"
-    return Fix(Applicability.UNSAFE, title, (replace(tree, call, text),))
+    return Fix(Applicability.UNSAFE, title, (*copy.imports, replace(tree, call, text)))
 
 
-def _refuse_other_items(tree: Tree, call: cst.Call) -> None:
-    """Refuse if the collection's items are unpacked into anything but a name and a tensor."""
+def _parts(tree: Tree, call: cst.Call) -> list[str]:
+    """What the parts of a collection's items are called, the second of them the tensor. Raises `Refused`."""
     layer = tree.parent(call)
     targets = layer.targets if isinstance(layer, cst.Assign) else ()
     names = {target.target.value for target in targets if isinstance(target.target, cst.Name)}
+    parts = ["name", "tensor"]
+    unpacked = set()
     for loop in (node for node in walk(tree.scope(call)) if isinstance(node, (cst.For, cst.CompFor))):
         reads = loop.iter is call or isinstance(loop.iter, cst.Name) and loop.iter.value in names
-        if reads and isinstance(loop.target, cst.Tuple) and len(loop.target.elements) != 2:
-            raise Refused(f"the items of `{tree.brief(call)}` are more than a name and a tensor")
+        if reads and isinstance(loop.target, cst.Tuple):
+            found = [tree.text(element.value) for element in loop.target.elements]
+            unpacked.add(len(found))
+            parts += [f"part{number}" for number in range(len(parts), len(found))]
+            for place, text in enumerate(found):
+                if place > 1 and text.isidentifier() and text != "_":
+                    parts[place] = text
+    if len(unpacked) > 1 or any(count < 2 for count in unpacked):
+        raise Refused(f"the items of `{tree.brief(call)}` are not all a name and a tensor")
+    return parts

@@ -8,6 +8,8 @@ import libcst as cst
 from loaderlint.linter.reading.nodes import children, walk
 
 _OWN_SCOPE = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+# What changes a container that lies in another one; a tensor that lies in one is not part of it.
+_CONTAINER_METHODS = ("append", "extend", "insert", "add", "update", "setdefault", "pop", "remove", "clear")
 _BINDERS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.NamedExpr)
 
 
@@ -56,9 +58,23 @@ def changed_objects(*nodes: cst.CSTNode, but: Sequence[cst.BaseSmallStatement] =
             target = node.value.func
         elif isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.Del)):
             target = node.target
-        if isinstance(target, (cst.Attribute, cst.Subscript)) and isinstance(target.value, cst.Name):
-            found.add(target.value.value)
+        if isinstance(target, (cst.Attribute, cst.Subscript)):
+            found |= _changed_by(target)
     return found
+
+
+def _changed_by(target: cst.Attribute | cst.Subscript) -> set[str]:
+    """The variable in front of `a.b`, `a[b]`, `a[b][c]` or `a.setdefault(b, []).append`."""
+    owner = target.value
+    inner = isinstance(target, cst.Subscript) or target.attr.value in _CONTAINER_METHODS
+    while inner and not isinstance(owner, cst.Name):
+        if isinstance(owner, cst.Call):
+            owner = owner.func
+        elif isinstance(owner, (cst.Subscript, cst.Attribute)):
+            owner = owner.value
+        else:
+            return set()
+    return {owner.value} if isinstance(owner, cst.Name) else set()
 
 
 def mentioned(*nodes: cst.CSTNode | None) -> set[str]:

@@ -11,15 +11,13 @@ from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Holder, Retention
 from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.callees import Functions
-from loaderlint.linter.repairs.edit import call_method, insert, replace
+from loaderlint.linter.repairs.copies import CLONE, Copy, host_copy
+from loaderlint.linter.repairs.edit import insert, replace
 from loaderlint.linter.repairs.lent import Place, lent_places, unpacking_target
 from loaderlint.linter.repairs.mixing import meets_other_tensors
 from loaderlint.linter.repairs.names import bound_names
 from loaderlint.linter.repairs.texts import short
 from loaderlint.linter.repairs.tree import Tree
-
-HOST_COPY = '.detach().to("cpu", copy=True)'
-CLONE = ".clone()"
 
 _COLLECTIONS = (Holder.LIST, Holder.MATERIALIZED)
 _REMOVALS = ("pop", "popitem", "popleft", "clear", "remove")
@@ -30,7 +28,8 @@ def own(tree: Tree, events: Sequence[Retention], functions: Functions) -> Fix:
     """Own every tensor that is put into one holder. Raises `Refused` where one of them cannot be told."""
     on_device = meets_other_tensors(tree, events[0])
     places = [lent_places(tree, event, functions) for event in events]
-    edits = _edits(tree, [place for those in places for place in those], CLONE if on_device else HOST_COPY)
+    copy = CLONE if on_device else host_copy(tree)
+    edits = _edits(tree, [place for those in places for place in those], copy)
     whole = any(_may_hold_everything(tree, event) for event in events)
     # Work that is queued holds its copies until a worker takes it: how many, nobody knows.
     queued = any(event.holder_kind is Holder.SUBMITTED for event in events)
@@ -40,7 +39,9 @@ def own(tree: Tree, events: Sequence[Retention], functions: Functions) -> Fix:
 
 def own_on_host(tree: Tree, events: Sequence[Retention], functions: Functions) -> list[Edit]:
     """The edits that put host copies into the holder. Raises `Refused`."""
-    return _edits(tree, [place for one in events for place in lent_places(tree, one, functions)], HOST_COPY)
+    return _edits(
+        tree, [place for one in events for place in lent_places(tree, one, functions)], host_copy(tree)
+    )
 
 
 def _title(tree: Tree, event: Retention, places: Sequence[Place], on_device: str, whole: bool) -> str:
@@ -63,34 +64,36 @@ def _title(tree: Tree, event: Retention, places: Sequence[Place], on_device: str
     return title
 
 
-def _edits(tree: Tree, places: Sequence[Place], method: str) -> list[Edit]:
+def _edits(tree: Tree, places: Sequence[Place], copy: Copy) -> list[Edit]:
     """The edits in the order of their places, each once."""
     unique = {place.node: place for place in places}
-    return [edit for place in unique.values() for edit in _owned(tree, place, method)]
+    return [*copy.imports, *(edit for place in unique.values() for edit in _owned(tree, place, copy))]
 
 
-def _owned(tree: Tree, place: Place, method: str) -> Iterator[Edit]:
+def _owned(tree: Tree, place: Place, copy: Copy) -> Iterator[Edit]:
     text = tree.text(place.node)
     if place.parts:
-        parts = (f"{text}[{at}]{method if tensor else ''}" for at, tensor in enumerate(place.parts))
+        parts = (
+            copy.of(f"{text}[{at}]") if tensor else f"{text}[{at}]" for at, tensor in enumerate(place.parts)
+        )
         yield replace(tree, place.node, f"({', '.join(parts)})")
     elif place.later:
         line = tree.statement(place.node)
-        yield insert((tree.end(line)[0] + 1, 1), f"{tree.indent(line)}{text} = {text}{method}\n")
+        yield insert((tree.end(line)[0] + 1, 1), f"{tree.indent(line)}{text} = {copy.of(text)}\n")
     else:
-        yield from _sure_copy(tree, place.node, method)
+        yield from _sure_copy(tree, place.node, copy)
 
 
-def _sure_copy(tree: Tree, tensor: cst.BaseExpression, method: str) -> list[Edit]:
+def _sure_copy(tree: Tree, tensor: cst.BaseExpression, copy: Copy) -> list[Edit]:
     """Own a tensor; a copy that may be none (`w.to(device)`) is turned into one that always is."""
     is_method = isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Attribute)
     name = tensor.func.attr.value if is_method else ""
     contracts = load_contracts()
     if contracts.tensor_methods.get(name) != "conditional_copy":
-        return call_method(tree, tensor, method)
+        return copy.edits(tree, tensor)
     keyword = contracts.copy_if_true.get(name)
     if keyword is None or not tensor.args:
-        return call_method(tree, tensor, CLONE)
+        return CLONE.edits(tree, tensor)
     return [insert(tree.end(tensor.args[-1].value), f", {keyword}=True")]
 
 

@@ -10,7 +10,7 @@ from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.callees import Functions, reading_of
-from loaderlint.linter.repairs.collected import CollectedList, without_beginnings
+from loaderlint.linter.repairs.collected import CollectedList, removed_lines, without_beginnings
 from loaderlint.linter.repairs.collecting import collected_in
 from loaderlint.linter.repairs.consumer import Consumer, only_consumer
 from loaderlint.linter.repairs.edit import delete_statements, first_line, insert, replace, rewritten
@@ -22,6 +22,7 @@ from loaderlint.linter.repairs.names import bound_names, mentioned
 from loaderlint.linter.repairs.own import own_on_host
 from loaderlint.linter.repairs.purity import is_pure
 from loaderlint.linter.repairs.tree import Refused, Statement, Tree
+from loaderlint.linter.repairs.twice import refuse_if_loaded_twice
 from loaderlint.linter.repairs.unwrapping import unwrap
 
 
@@ -35,6 +36,7 @@ def partition(
     loaders: dict[CollectedList, StepLoader] = {}
     for one in read:
         with suppress(Refused):
+            refuse_if_loaded_twice(tree, one, functions, lists=True)
             loaders[one] = step_loader(tree, one, loop, lists[one][0])
     refusal = None
     for number, streamed in enumerate(read):
@@ -59,6 +61,7 @@ def _streamed(
     functions: Functions,
 ) -> Fix:
     """Yield what belongs to one list, load that of others in the step, and own the rest."""
+    refuse_if_loaded_twice(tree, streamed, functions, lists=False)
     owned = [one for one in lists if one is not streamed and one not in loaders]
     consumer = only_consumer(tree, streamed.name, streamed.reads, tree.scope(loop))
     if consumer.call is None and collected_in(tree, consumer.statement, lists[streamed][0]):
@@ -74,7 +77,7 @@ def _streamed(
     generator = _unused(tree, f"stream_{streamed.name}")
     edits = _others(tree, loop, lists, owned, loaders, functions)
     edits += without_beginnings(tree, [streamed, *loaders])
-    begins = {one.beginning for one in (streamed, *loaders)}
+    begins = removed_lines([streamed, *loaders])
     spaced = bool(loaders)
     edits += generator_edits(tree, loop, streamed, generator, move.carried, edits, begins, spaced)
     edits += _consume(tree, consumer, streamed.name, generator, drain, move.checks)
@@ -107,7 +110,7 @@ def _others(
     loaders: Mapping[CollectedList, StepLoader],
     functions: Functions,
 ) -> list[Edit]:
-    begins = {one.beginning for one in loaders}
+    begins = removed_lines(list(loaders))
     edits = step_loader_edits(tree, loop, list(loaders.values()), begins) if loaders else []
     for one in owned:
         edits += own_on_host(tree, lists[one], functions)

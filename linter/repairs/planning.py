@@ -14,9 +14,12 @@ from loaderlint.linter.repairs.collected import (
     CollectedList,
     collected_dict,
     collected_list,
+    removed_lines,
     without_beginnings,
 )
 from loaderlint.linter.repairs.collecting import collected_in
+from loaderlint.linter.repairs.consumer import Consumer
+from loaderlint.linter.repairs.imports import Surroundings
 from loaderlint.linter.repairs.in_step import step_loader, step_loader_edits
 from loaderlint.linter.repairs.lent import unpacking_target
 from loaderlint.linter.repairs.loops import stream_loop
@@ -27,9 +30,11 @@ from loaderlint.linter.repairs.materialized import (
 )
 from loaderlint.linter.repairs.own import own
 from loaderlint.linter.repairs.partition import partition
+from loaderlint.linter.repairs.peeking import look_at_names
 from loaderlint.linter.repairs.submit import call_in_line, futures_list
 from loaderlint.linter.repairs.texts import short
 from loaderlint.linter.repairs.tree import Refused, Tree
+from loaderlint.linter.repairs.twice import refuse_if_loaded_twice
 
 Repair = Fix | NoFix
 Strategy = Callable[[], Fix]
@@ -37,20 +42,19 @@ Strategy = Callable[[], Fix]
 _TOO_DEEP = NoFix("an expression of this function is nested too deeply to be rewritten")
 
 
-def plan(events: Sequence[Retention], functions: Functions | None = None) -> dict[Retention, Repair]:
+def plan(
+    events: Sequence[Retention], functions: Functions | None = None, around: Surroundings | None = None
+) -> dict[Retention, Repair]:
     """The repair of each of `events`, which are all the retentions of one function slice.
 
     `functions` are the functions of the same file by qualified name. A callee found there is read, to see
-    whether it is content with an iterator. Of any other callee that is not known, so its repair is unsafe.
+    whether it is content with an iterator. Of any other callee that is not known, so its repair is unsafe. `around` is
+    the file: without it there are no repairs that need an import.
     """
     try:
-        return _plan(events, functions or {}) if events else {}
+        return _plan_holders(Tree(events[0].kept.unit, around), events, functions or {}) if events else {}
     except RecursionError:
         return dict.fromkeys(events, _TOO_DEEP)
-
-
-def _plan(events: Sequence[Retention], functions: Functions) -> dict[Retention, Repair]:
-    return _plan_holders(Tree(events[0].kept.unit), events, functions)
 
 
 def _plan_holders(tree: Tree, events: Sequence[Retention], functions: Functions) -> dict[Retention, Repair]:
@@ -107,32 +111,51 @@ def _strategies(
     if first.holder_kind is Holder.TEED:
         return [partial(_refuse_tee, tree, first)]
     if first.holder_kind is Holder.MATERIALIZED:
-        lazily = partial(_iterate_and_follow, tree, first, known, functions)
-        return [lazily, partial(own_whole_stream, tree, first), keep]
+        lazily = partial(_iterate, tree, first, known, functions)
+        names = partial(_look_at_names, tree, first, known, functions)
+        return [lazily, names, partial(own_whole_stream, tree, first), keep]
     if first.holder_kind is Holder.LIST:
-        return [partial(_load_side_list, tree, events), keep]
+        return [partial(_load_side_list, tree, events, functions), keep]
     return [keep]
 
 
-def _load_side_list(tree: Tree, events: Sequence[Retention]) -> Fix:
+def _load_side_list(tree: Tree, events: Sequence[Retention], functions: Functions) -> Fix:
     """Load in its step what a nested function puts into a list on the side. Raises `Refused`."""
     filling = tree.scope(events[0].kept.node)
     if not isinstance(filling, cst.FunctionDef) or filling is tree.unit.function:
         raise Refused(f"`{short(events[0].holder)}` is not filled by a loop that could load in its steps")
     collected = collected_list(tree, events[0].holder, filling)
+    refuse_if_loaded_twice(tree, collected, functions, lists=True)
     loader = step_loader(tree, collected, filling, events[0])
     edits = [
-        *step_loader_edits(tree, filling, [loader], {collected.beginning}),
+        *step_loader_edits(tree, filling, [loader], removed_lines([collected])),
         *without_beginnings(tree, [collected]),
     ]
     edits.sort(key=lambda edit: (edit.line, edit.column))
     return Fix(Applicability.UNSAFE, f"load `{collected.name}` in their step", tuple(edits))
 
 
-def _iterate_and_follow(tree: Tree, event: Retention, known: set[cst.CSTNode], functions: Functions) -> Fix:
-    """Iterate the stream itself, and repair what the loop over it then keeps. Raises `Refused`."""
+def _iterate(tree: Tree, event: Retention, known: set[cst.CSTNode], functions: Functions) -> Fix:
     consumer = consumer_of_collection(tree, event)
-    fix = iterate_lazily(tree, event, consumer, functions)
+    return _and_follow(
+        tree, event, iterate_lazily(tree, event, consumer, functions), consumer, known, functions
+    )
+
+
+def _look_at_names(tree: Tree, event: Retention, known: set[cst.CSTNode], functions: Functions) -> Fix:
+    fix, consumer = look_at_names(tree, event, functions)
+    return _and_follow(tree, event, fix, consumer, known, functions)
+
+
+def _and_follow(
+    tree: Tree,
+    event: Retention,
+    fix: Fix,
+    consumer: Consumer,
+    known: set[cst.CSTNode],
+    functions: Functions,
+) -> Fix:
+    """Repair, too, what the loop keeps that reads the stream after `fix`. Raises `Refused`."""
     again = collected_in(tree, consumer.statement, event) if consumer.call is None else []
     again = [one for one in again if one.kept.node not in known]
     if not again:

@@ -9,6 +9,7 @@ from functools import cached_property
 import libcst as cst
 from loaderlint.linter.reading.nodes import children, walk
 from loaderlint.linter.reading.slices import FunctionSlice
+from loaderlint.linter.repairs.imports import Surroundings
 from loaderlint.linter.repairs.texts import short
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement | cst.SimpleStatementSuite
@@ -21,10 +22,14 @@ class Refused(Exception):
 
 
 class Tree:
-    """A function slice with the questions that repairs ask. Places are (line, column) in the file, from 1."""
+    """A function slice with the questions that repairs ask. Places are (line, column) in the file, from 1.
 
-    def __init__(self, unit: FunctionSlice) -> None:
+    `around` is the file, for imports; without it no repair can need one.
+    """
+
+    def __init__(self, unit: FunctionSlice, around: Surroundings | None = None) -> None:
         self.unit = unit
+        self.around = around
         self._parents = {child: node for node in walk(unit.module) for child in children(node)}
         self._lines = _LINE_END.split(unit.source)
 

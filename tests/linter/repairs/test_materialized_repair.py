@@ -86,7 +86,7 @@ def test_a_generator_expression_keeps_its_parentheses():
         ["ws = list(weights)", "run = lambda: self.take(ws)"],
         ["ws = list(weights)", "self.take(weights)", "self.take(ws)"],
         ["ws = list(weights)", "weights = None", "self.take(ws)"],
-        ["ws = list(weights)", "has = any(n for n, _ in ws)", "self.take(ws)"],
+        ["ws = list(weights)", "has = [n for n, _ in ws]", "self.take(ws)"],
         ["with self.open(weights):", "    ws = list(weights)", "self.take(ws)"],
         ["for name, w in list(weights):", "    print(next(weights))"],
     ],
@@ -121,7 +121,7 @@ def test_owning_a_whole_stream_loads_right():
         ("sorted(weights)", "`sorted(...)` needs the whole stream, and its order may matter"),
         (
             "(*[], *weights)",
-            "star-unpacking reads the whole stream; chain the parts with `itertools.chain` instead",
+            "`Tuple` builds a collection that is looked up, not only iterated",
         ),
     ],
 )

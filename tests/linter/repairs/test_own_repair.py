@@ -203,7 +203,9 @@ def test_futures_that_nobody_reads_are_not_collected():
     assert "futures.append" not in repaired.after
 
 
-@pytest.mark.parametrize("after", [("self.wait(futures)",), ("for f in futures: self.done.append(f.result())",)])
+@pytest.mark.parametrize(
+    "after", [("self.wait(futures)",), ("for f in futures: self.done.append(f.result())",)]
+)
 def test_futures_that_are_read_keep_the_submission_with_an_owned_tensor(after):
     code = loop(f"futures.append({SUBMIT})", before=("futures = []",), after=after)
     repaired = repair(code, Kept(Holder.SUBMITTED, SUBMIT, "executor"))
