@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from importlib import import_module
 from types import ModuleType
 
-from .adapters import ADAPTERS, is_on, set_level
+from .adapters import ADAPTERS, is_on, is_strict, set_guard
+from .adapters.iterator_table import ITERATORS
 from .hook import after_import, is_awaited
 from .levels import (
     OFF,
     GuardSettingError,
     exit_code_from_environment,
-    level_from_environment,
-    parse_level,
+    parse_setting,
     reaction_from_environment,
+    setting_from_environment,
 )
 
 
 def activate(level: str = "trap") -> None:
     """Guard the lent streams that this process starts from now on under `level`; the last call holds.
 
-    Raises GuardSettingError for a level that does not exist. Imports neither torch nor a streamer.
+    `level` is spelled as in LOADERLINT_GUARD: a level, or one with `,strict`. Raises GuardSettingError for
+    another. Imports neither torch nor a streamer.
     """
-    chosen = parse_level(level, "activate(level)")
-    set_level(chosen)
-    for module, adapter in ADAPTERS.items():
-        after_import(module, partial(_install, adapter))
+    set_guard(parse_setting(level, "activate(level)"))
+    for module in {**ADAPTERS, **ITERATORS}:
+        after_import(module, _install)
 
 
-def _install(adapter: str, module: ModuleType) -> None:
-    if is_on():
+def _install(module: ModuleType) -> None:
+    adapter = ADAPTERS.get(module.__name__)
+    if is_on() and adapter is not None:
         import_module(f"{__package__}.adapters.{adapter}").install(module)
+    if is_strict() and module.__name__ in ITERATORS:
+        import_module(f"{__package__}.adapters.weights_iterators").install(module)
 
 
 def activate_from_environment() -> None:
@@ -55,19 +58,19 @@ def activate_in_engine() -> None:
 
 def _activate_as_told(at_start: bool) -> None:
     try:
-        level, exit_code = level_from_environment(), exit_code_from_environment()
+        setting, exit_code = setting_from_environment(), exit_code_from_environment()
         reaction_from_environment()
     except GuardSettingError as error:
         _refuse_to_stream(error)
         return
-    if level == OFF:
+    if setting.level == OFF:
         return
     # In a virtual environment `site` reads a .pth file twice.
     if exit_code and at_start and not is_awaited(*ADAPTERS):
         from .exit_status import exit_with
 
         exit_with(exit_code)
-    activate(level)
+    activate(str(setting))
 
 
 def _refuse_to_stream(error: GuardSettingError) -> None:

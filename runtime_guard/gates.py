@@ -48,17 +48,25 @@ _closed: dict[Gate, None] = {}
 
 
 def lease_begun(token: str, storage: torch.UntypedStorage) -> None:
-    """Note a lease whose tensor may be handed on."""
+    """Note a lease whose tensor may be handed on, to another thread or by another iterator."""
     _running[storage._cdata] = token, weakref.ref(storage)
 
 
 def leases_ended() -> None:
     """Open the gates of all leases that no longer run."""
+    if not _running:
+        return
     for address, (token, storage) in list(_running.items()):
         if token in stale or storage() is None:
             del _running[address]
     running = {token for token, _ in _running.values()}
     _open([gate for gate in list(_closed) if not gate.tokens & running])
+
+
+def is_lent_now(tensor: torch.Tensor) -> bool:
+    """Whether the very storage of a tensor is on a lease that was noted here and has not ended."""
+    lease = _running.get(tensor.untyped_storage()._cdata)
+    return lease is not None and lease[0] not in stale and lease[1]() is not None
 
 
 def gate_for(*handed: object) -> Gate | None:

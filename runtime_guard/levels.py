@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 VARIABLE = "LOADERLINT_GUARD"
 REPORT_VARIABLE = "LOADERLINT_GUARD_REPORT"
@@ -14,6 +15,8 @@ CENSUS = "census"
 POISON = "poison"
 TRAP = "trap"
 PARANOID = "paranoid"
+# Beside a level, not one itself.
+STRICT = "strict"
 
 # What a stale read does where it can be seen: raise, or go on after it was told at once or is told at the end.
 RAISE = "raise"
@@ -48,9 +51,35 @@ def parse_level(value: str, source: str = VARIABLE) -> str:
     return level
 
 
-def level_from_environment() -> str:
-    """Return the level that LOADERLINT_GUARD selects; raises GuardSettingError."""
-    return parse_level(os.environ.get(VARIABLE, ""))
+class Setting(NamedTuple):
+    """A level, and whether every weights iterator counts as lent whatever its producer promises."""
+
+    level: str
+    strict: bool = False
+
+    def __str__(self) -> str:
+        """Return the setting as LOADERLINT_GUARD spells it."""
+        return f"{self.level},{STRICT}" if self.strict else self.level
+
+
+def parse_setting(value: str, source: str = VARIABLE) -> Setting:
+    """Return the setting that a user wrote as LEVEL or LEVEL,strict; `strict` alone means trap,strict.
+
+    Raises GuardSettingError as parse_level does.
+    """
+    words = [word.strip().lower() for word in value.split(",")]
+    levels = [word for word in words if word != STRICT]
+    if len(levels) == len(words):
+        return Setting(parse_level(value, source))
+    if len(levels) > 1:
+        raise GuardSettingError(f"{source}={value!r} has more than one level of the loaderlint guard")
+    level = parse_level(levels[0], source) if levels else TRAP
+    return Setting(level, strict=level != OFF)
+
+
+def setting_from_environment() -> Setting:
+    """Return what LOADERLINT_GUARD selects; raises GuardSettingError."""
+    return parse_setting(os.environ.get(VARIABLE, ""))
 
 
 def reaction_from_environment() -> str:

@@ -11,8 +11,8 @@ import pytest
 
 from . import reads, report
 from .activation import activate
-from .levels import OFF, VARIABLE
-from .pytest_plugin import LEVEL
+from .levels import OFF, VARIABLE, Setting
+from .pytest_plugin import SETTING
 
 if TYPE_CHECKING:
     from pluggy import Result
@@ -23,28 +23,28 @@ _COUNT = "loaderlint_stale_reads"
 class GuardedRun:
     """Guards each test under its level, and attributes each stale read to the test that is running."""
 
-    def __init__(self, level: str) -> None:
-        self._level = level
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
         self._total = 0
         self._fill = pytest.ExceptionInfo.fill_unfilled
         pytest.ExceptionInfo.fill_unfilled = _noting_expected(self._fill)
         report.leave_held_to_caller()
-        activate(level)
+        activate(str(setting))
 
     def pytest_unconfigure(self) -> None:
         pytest.ExceptionInfo.fill_unfilled = self._fill
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
-        level = item.stash.get(LEVEL, None)
-        if level is None:
+        setting = item.stash.get(SETTING, None)
+        if setting is None:
             yield
             return
         before = os.environ.get(VARIABLE)
-        os.environ[VARIABLE] = level  # for the processes that the test starts
-        activate(level)
+        os.environ[VARIABLE] = str(setting)  # for the processes that the test starts
+        activate(str(setting))
         yield
-        activate(self._level)
+        activate(str(self._setting))
         if before is None:
             del os.environ[VARIABLE]
         else:
@@ -64,8 +64,8 @@ class GuardedRun:
         self._total += getattr(report, _COUNT, 0)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._level != OFF or self._total:
-            level = self._level if self._level != OFF else "of each marked test"
+        if self._setting.level != OFF or self._total:
+            level = str(self._setting) if self._setting.level != OFF else "of each marked test"
             terminalreporter.write_line(f"loaderlint guard: level {level}, {self._total} stale read(s)")
         report.look_for_more()
         for held in report.take_held_tensors():

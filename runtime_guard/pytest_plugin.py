@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-from .levels import OFF, VARIABLE, GuardSettingError, parse_level
+from .levels import OFF, VARIABLE, GuardSettingError, Setting, parse_setting
 
 _OPTION = "--loaderlint-guard"
 _MARKER = "loaderlint_guard"
@@ -21,8 +21,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("loaderlint").addoption(
         _OPTION,
         metavar="LEVEL",
-        help="guard weight streams: trap, paranoid, poison, census or off "
-        f"(default: the variable {VARIABLE}, else off)",
+        help="guard weight streams: trap, paranoid, poison, census or off; with ,strict every "
+        f"iterator counts as lent (default: the variable {VARIABLE}, else off)",
     )
 
 
@@ -32,11 +32,11 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     option = config.getoption(_OPTION)
     source, value = (VARIABLE, os.environ.get(VARIABLE, "")) if option is None else (_OPTION, option)
-    level = _level(value, source)
+    setting = _setting(value, source)
     if option is not None:
-        os.environ[VARIABLE] = level  # the processes that tests start inherit it
-    if level != OFF:
-        _guard(config, level)
+        os.environ[VARIABLE] = str(setting)  # the processes that tests start inherit it
+    if setting.level != OFF:
+        _guard(config, setting)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -46,23 +46,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         if len(marker.args) != 1 or marker.kwargs:
             raise pytest.UsageError(f"{item.nodeid}: the marker {_MARKER} takes one level")
-        item.stash[LEVEL] = _level(str(marker.args[0]), f"{item.nodeid}: {_MARKER}")
+        item.stash[SETTING] = _setting(str(marker.args[0]), f"{item.nodeid}: {_MARKER}")
         if not config.pluginmanager.has_plugin(_PLUGIN):
-            _guard(config, OFF)
+            _guard(config, Setting(OFF))
 
 
-# The level of a marked test.
-LEVEL = pytest.StashKey[str]()
+# How a marked test is guarded.
+SETTING = pytest.StashKey[Setting]()
 
 
-def _level(value: str, source: str) -> str:
+def _setting(value: str, source: str) -> Setting:
     try:
-        return parse_level(value, source)
+        return parse_setting(value, source)
     except GuardSettingError as error:
         raise pytest.UsageError(str(error)) from None
 
 
-def _guard(config: pytest.Config, level: str) -> None:
+def _guard(config: pytest.Config, setting: Setting) -> None:
     from .pytest_guard import GuardedRun
 
-    config.pluginmanager.register(GuardedRun(level), _PLUGIN)
+    config.pluginmanager.register(GuardedRun(setting), _PLUGIN)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from . import gates, report, watch
+from .adapters import is_strict
 from .backends.aliasing import can_be_lent
 from .backends.choice import Choice, choose
 from .levels import CENSUS, PARANOID, RAISE, WARN, reaction_from_environment
@@ -38,7 +39,7 @@ class Session:
 
     def begin_lease(self, lease: Lease, lent: torch.Tensor) -> None:
         """Called in the consumer's thread as a stream lends a tensor."""
-        if self.choice.level == PARANOID:
+        if self.choice.level == PARANOID or is_strict():
             gates.lease_begun(lease.token, lent.untyped_storage())
         if self._reaction != RAISE and self.choice.backend.lift is not None:
             from .passing import let_reads_pass
@@ -51,9 +52,7 @@ class Session:
             from .sweeping import lease_ended
 
             lease_ended(stream, held)
-            return
-        if self.choice.level == PARANOID:
-            gates.leases_ended()
+        gates.leases_ended()
         if len(held) > _GRACE and self.choice.backend.raises:
             watch.trace_reads()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..levels import OFF
+from ..levels import OFF, Setting
 
 _VERL_ENGINES = ("hccl", "kimi", "mooncake", "nccl", "nixl")
 
@@ -19,20 +19,25 @@ ADAPTERS = {
     **{f"verl.checkpoint_engine.{name}_checkpoint_engine": "verl_engines" for name in _VERL_ENGINES},
 }
 
-_level = OFF
+_setting = Setting(OFF)
 
 
-def set_level(level: str) -> None:
-    """Guard what streams from now on under `level`; the last level given holds."""
-    global _level
-    _level = level
+def set_guard(setting: Setting) -> None:
+    """Guard what streams from now on under a level; the last setting given holds."""
+    global _setting
+    _setting = setting
 
 
 def current_level() -> str:
     """Return the level given last."""
-    return _level
+    return _setting.level
 
 
 def is_on() -> bool:
     """Whether streams are guarded in this process."""
-    return _level != OFF
+    return _setting.level != OFF
+
+
+def is_strict() -> bool:
+    """Whether every weights iterator counts as lent."""
+    return _setting.strict

@@ -32,13 +32,15 @@ def version_beside(module: ModuleType, distribution: str) -> str:
     return "(unknown version)"
 
 
-def hook(owner: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Replace the function `name` of a class or module by `wrap` of it, once."""
+def hook(
+    owner: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]], mark: str = _PATCHED
+) -> None:
+    """Replace the function `name` of a class or module by `wrap` of it, once for each `mark`."""
     function = vars(owner)[name]
-    if hasattr(function, _PATCHED):
+    if hasattr(function, mark):
         return
     wrapper = functools.wraps(function)(wrap(function))
-    setattr(wrapper, _PATCHED, True)
+    setattr(wrapper, mark, True)
     setattr(owner, name, wrapper)
 
 
