@@ -28,8 +28,13 @@ def install(module: ModuleType) -> None:
     """Make the engines that the imported module defines lend what they receive."""
     version = version_beside(module, _DISTRIBUTION)
     for engine in list(vars(module).values()):
-        if inspect.isclass(engine) and inspect.isasyncgenfunction(vars(engine).get(_METHOD)):
+        if inspect.isclass(engine) and _is_async_generator(vars(engine).get(_METHOD)):
             hook(engine, _METHOD, lambda receive: _guarding(receive, version))
+
+
+def _is_async_generator(function: Any) -> bool:
+    # Under torch.no_grad() it is a plain function around one.
+    return callable(function) and inspect.isasyncgenfunction(inspect.unwrap(function))
 
 
 def _guarding(receive: Callable[..., Any], version: str) -> Callable[..., Any]:
