@@ -36,7 +36,7 @@ EFFECTS: dict[str, frozenset[str]] = {
     "methods": frozenset(
         {
             "submit", "spawn", "submit_items", "await", "synchronize", "read", "produce", "bundle", "keep", "own",
-            "drain", "adopt", "load",
+            "drain", "adopt",
         }
     ),
     "attributes": frozenset({"adopt"}),

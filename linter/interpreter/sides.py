@@ -11,7 +11,7 @@ from loaderlint.linter.interpreter.frames import Context
 from loaderlint.linter.interpreter.leases import iterated, nodes_of
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.usage import Usage, meeting, way_to
-from loaderlint.linter.interpreter.values import Aside, Kept, Loc, Ref, Value, loans
+from loaderlint.linter.interpreter.values import Aside, Ended, Kept, Loc, Ref, Value, loans
 from loaderlint.linter.reading.nodes import names_in, parameters_of
 
 
@@ -72,7 +72,7 @@ class Sides(Usage, ABC):
                 and aside.generator not in given
                 and not self._is_drained(state, aside.generator)
             ):
-                self._observe_early(aside, node, context)
+                self._observe_early(aside, state.ended.get(aside.generator), node, context)
 
     def look_together(
         self, state: State, values: Sequence[Value], node: cst.CSTNode, context: Context
@@ -82,6 +82,16 @@ class Sides(Usage, ABC):
         for value in values:
             self.look(state, value, node, context, reached)
 
+    def ask_by_hand(self, state: State, value: Value, node: cst.CSTNode, context: Context) -> None:
+        """`next(...)` is called: whoever does so in a `while` is taken to go on until there is nothing left."""
+        loops = (part for part in nodes_of(context.function) if isinstance(part, cst.While))
+        if state.aside and any(node in nodes_of(loop) for loop in loops):
+            state.aside = {
+                container: aside
+                for container, aside in state.aside.items()
+                if Ref(aside.generator) not in value
+            }
+
     def _is_drained(self, state: State, generator: Loc) -> bool:
         """Whether a generator has run to its end, or hands over to who looks: it is running."""
         ended = state.ended.get(generator)
@@ -89,7 +99,7 @@ class Sides(Usage, ABC):
             ended is not None and self.surely_takes_all(ended.callee)
         )
 
-    def _observe_early(self, aside: Aside, node: cst.CSTNode, context: Context) -> None:
+    def _observe_early(self, aside: Aside, ended: Ended | None, node: cst.CSTNode, context: Context) -> None:
         before, now = meeting(aside.way, way_to(node, context))
         place = Site(now.unit, iterated(now.node))
         notes = (
@@ -97,4 +107,13 @@ class Sides(Usage, ABC):
             Note("consumed", before, "may stop before the generator is at its end"),
             Note("read", place, "read here"),
         )
-        self.observe(Observation(Fact.READ_UNDRAINED, place, place.unit.text(place.node), notes))
+        assumptions = (f"`{ended.callee}` may stop early",) if ended is not None else ()
+        self.observe(
+            Observation(
+                Fact.READ_UNDRAINED,
+                place,
+                place.unit.text(place.node),
+                notes,
+                assumptions=assumptions,
+            )
+        )

@@ -31,7 +31,7 @@ class State:
     work may still be running, `facts` the outcomes of conditions: the frame and text of one, and its names. `ended` are
     the streams that are over on every way that leads here, `aside` the containers that generators fill. `touched`
     are the streams that may have been mentioned, `loads` where on some way weights come from elsewhere, and the stream
-    that has not been mentioned since.
+    that had not been mentioned before.
     """
 
     __slots__ = ("frames", "heap", "pending", "facts", "ended", "aside", "touched", "loads", "dead")

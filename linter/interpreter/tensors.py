@@ -99,6 +99,7 @@ class Libraries(Lending, Workers, ABC):
         default = arguments[1].value if len(arguments) > 1 else NOTHING
         item = self.next_item(state, source, node, context)
         self.take(item, node, context)
+        self.ask_by_hand(state, source, node, context)
         return item | default
 
     def _set_attribute(

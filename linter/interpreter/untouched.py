@@ -26,6 +26,8 @@ class Untouched(Sides, ABC):
         super().__init__()
         # The streams that the analysed function is given, by their parameters' names.
         self.given: dict[str, Ref] = {}
+        # What is loaded on the way to some use of the stream, too: beside it, not instead.
+        self._beside: set[tuple[Ref, Site]] = set()
 
     def touch(self, state: State, value: Value) -> None:
         """An expression that names `value` is evaluated."""
@@ -40,7 +42,7 @@ class Untouched(Sides, ABC):
     def _mention(self, state: State, streams: frozenset[Atom]) -> None:
         if streams and not (streams <= state.touched and not state.loads):
             state.touched |= streams  # type: ignore[arg-type]
-            state.loads = frozenset(load for load in state.loads if load[0] not in streams)
+            self._beside.update(load for load in state.loads if load[0] in streams)
 
     def note_loading(
         self, callee: Value, values: Sequence[Value], node: cst.Call, state: State, context: Context
@@ -52,8 +54,8 @@ class Untouched(Sides, ABC):
             if obj.kind is Kind.FUNCTION:
                 # Whoever gets it may call it.
                 self.touch_named(state, obj.code[0])  # type: ignore[index]
-        contracts, name = self.contracts, _last_name(node.func)
-        reads = contracts.methods.get(name) == "load" or any(
+        contracts = self.contracts
+        reads = any(
             contracts.functions.get(called) == "load" or called in contracts.producer_by_call
             for called in (_qualified(atom) for atom in callee)
         )
@@ -73,7 +75,7 @@ class Untouched(Sides, ABC):
     def leave_untouched(self, way: Returned) -> None:
         """The analysed function is left: reported if, on some way here, it has loaded something else instead."""
         for name, stream in self.given.items():
-            places = [site for ref, site in way.state.loads if ref == stream]
+            places = [site for ref, site in way.state.loads - self._beside if ref == stream]
             if not places:
                 continue
             first = min(places, key=lambda site: site.unit.range(site.node))
@@ -93,9 +95,3 @@ def _qualified(callee: Atom) -> str:
         owner = next((atom for atom in callee.receiver if isinstance(atom, Instance)), None)
         return f"{owner.cls}.{callee.name}" if owner is not None else ""
     return callee.name if isinstance(callee, Named) else ""
-
-
-def _last_name(node: cst.CSTNode) -> str:
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else ""
