@@ -1,22 +1,24 @@
-"""A second storage over the same memory, so that one tensor can be made stale without its neighbours."""
+"""What stands in for a tensor that is lent: a second storage over the same memory, or a copy.
+
+So one tensor can be made stale without its neighbours.
+"""
 
 from __future__ import annotations
 
 import torch
+
+from ..lease import Contract
 
 # Keeps the producer's tensor, and so its memory, alive for as long as any view of the alias lives.
 _OWNER = "_loaderlint_owner"
 
 
 def can_be_lent(tensor: torch.Tensor) -> bool:
-    """Whether the guard can stand in for this tensor without its consumer noticing.
-
-    Device memory is left alone: an alias would hide it from the allocator's bookkeeping of streams.
-    """
+    """Whether the guard can stand in for this tensor without its consumer noticing."""
     return (
         type(tensor) is torch.Tensor
         and tensor.layout is torch.strided
-        and tensor.device.type == "cpu"
+        and tensor.device.type in ("cpu", "cuda")
         and not tensor.requires_grad
         and not tensor.is_conj()
         and not tensor.is_neg()
@@ -31,6 +33,24 @@ def extent(tensor: torch.Tensor) -> int:
     return (sum((size - 1) * stride for size, stride in steps) + 1) * tensor.element_size()
 
 
+def stand_in(tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
+    """Return the tensor itself where it alone has its storage, else one over the same memory.
+
+    Pinned memory is copied: torch finds the copies to a device that still read it by the address where a
+    block begins, so through an alias it would hand the block out again too early.
+    """
+    if contract.exclusive:
+        return tensor
+    return private_copy(tensor) if tensor.is_pinned() else alias(tensor)
+
+
+def private_copy(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a copy with the same attributes, in pinned memory where the tensor is."""
+    copy = tensor.clone().pin_memory() if tensor.is_pinned() else tensor.clone()
+    copy_attributes(tensor, copy)
+    return copy
+
+
 def alias(tensor: torch.Tensor) -> torch.Tensor:
     """Return a tensor over the same memory that has a storage of its own, and the same attributes."""
     storage = torch._C._construct_storage_from_data_pointer(tensor.data_ptr(), tensor.device, extent(tensor))
@@ -41,6 +61,8 @@ def alias(tensor: torch.Tensor) -> torch.Tensor:
             twin = _over(storage, tensor)
     copy_attributes(tensor, twin)
     setattr(storage, _OWNER, tensor)
+    if tensor.device.type == "cuda":
+        _forward_record_stream()
     return twin
 
 
@@ -53,3 +75,16 @@ def copy_attributes(source: torch.Tensor, target: torch.Tensor) -> None:
     """Give `target` and its storage the Python attributes of `source` and its storage."""
     target.__dict__.update(source.__dict__)
     target.untyped_storage().__dict__.update(source.untyped_storage().__dict__)
+
+
+def _forward_record_stream() -> None:
+    """Make `record_stream()` on an alias reach the tensor whose memory it is, which the allocator knows."""
+    record = torch.Tensor.record_stream
+    if hasattr(record, _OWNER):
+        return
+
+    def record_stream(self: torch.Tensor, stream: object) -> None:
+        record(getattr(self.untyped_storage(), _OWNER, self), stream)
+
+    setattr(record_stream, _OWNER, record)
+    torch.Tensor.record_stream = record_stream

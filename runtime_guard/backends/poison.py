@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 
 from ..lease import Contract
-from .aliasing import alias, copy_attributes, extent
+from .aliasing import alias, extent, private_copy
 
 _NAN = 0xFF  # every byte of it set is NaN in all floating types but the fnuz kinds
 _PATTERNS = {
@@ -33,7 +33,13 @@ def pattern_of(dtype: torch.dtype) -> int:
 
 def fill(tensor: torch.Tensor) -> None:
     """Overwrite a tensor, and what lies between its elements, with the pattern of its dtype."""
-    ctypes.memset(tensor.data_ptr(), pattern_of(tensor.dtype), extent(tensor))
+    pattern, size = pattern_of(tensor.dtype), extent(tensor)
+    if tensor.device.type == "cpu":
+        ctypes.memset(tensor.data_ptr(), pattern, size)
+        return
+    start = tensor.storage_offset() * tensor.element_size()
+    memory = torch.empty(0, dtype=torch.uint8, device=tensor.device)
+    memory.set_(tensor.untyped_storage(), start, (size,)).fill_(pattern)
 
 
 class InPlacePoison:
@@ -72,7 +78,7 @@ class SwapPoison:
     lift = None
 
     def __init__(self) -> None:
-        self._regions: dict[int, torch.Tensor] = {}
+        self._regions: dict[tuple[int, torch.device], torch.Tensor] = {}
         self._outgrown: list[torch.Tensor] = []
 
     def lend(self, tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
@@ -80,25 +86,18 @@ class SwapPoison:
 
     def revoke(self, lent: torch.Tensor, message: str) -> None:
         size = extent(lent)
-        region = self._region(pattern_of(lent.dtype), size)
+        region = self._region(pattern_of(lent.dtype), lent.device, size)
         stand_in = torch._C._construct_storage_from_data_pointer(region.data_ptr(), lent.device, size)
         lent.untyped_storage()._swap_data_ptr_(stand_in)
 
-    def _region(self, pattern: int, size: int) -> torch.Tensor:
-        region = self._regions.get(pattern)
+    def _region(self, pattern: int, device: torch.device, size: int) -> torch.Tensor:
+        region = self._regions.get((pattern, device))
         if region is None or region.numel() < size:
             if region is not None:
                 self._outgrown.append(region)  # stale tensors still point into it
-            region = torch.full((2 * size,), pattern, dtype=torch.uint8, device="cpu")
-            self._regions[pattern] = region
+            region = torch.full((2 * size,), pattern, dtype=torch.uint8, device=device)
+            self._regions[pattern, device] = region
         return region
-
-
-def private_copy(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a copy with the same attributes, in pinned memory where the tensor is."""
-    copy = tensor.clone().pin_memory() if tensor.is_pinned() else tensor.clone()
-    copy_attributes(tensor, copy)
-    return copy
 
 
 class Poisoned(NamedTuple):

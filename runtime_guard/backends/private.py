@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 
 from ..lease import Contract
-from .poison import fill, private_copy
+from .aliasing import private_copy
+from .poison import fill
 from .traps import FlagTrap, MessageTrap
 
 

@@ -7,14 +7,10 @@ from collections.abc import Callable
 import torch
 
 from ..lease import Contract
-from .aliasing import alias
+from .aliasing import stand_in
 from .poke import StorageLayout, find_layout, find_message, plant_message
 
 Lift = Callable[[torch.UntypedStorage, bool], None]
-
-
-def _lend(tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
-    return tensor if contract.exclusive else alias(tensor)
 
 
 def _lifting(layout: StorageLayout) -> Lift:
@@ -36,7 +32,7 @@ class MessageTrap:
         self.lift = _lifting(layout) if layout is not None else None
 
     def lend(self, tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
-        return _lend(tensor, contract)
+        return stand_in(tensor, contract)
 
     def revoke(self, lent: torch.Tensor, message: str) -> None:
         self._refuse(lent.untyped_storage()._cdata, message)
@@ -59,7 +55,7 @@ class FlagTrap:
         self._layout = layout
 
     def lend(self, tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
-        return _lend(tensor, contract)
+        return stand_in(tensor, contract)
 
     def revoke(self, lent: torch.Tensor, message: str) -> None:
         self._layout.set_flags(lent.untyped_storage()._cdata, True)

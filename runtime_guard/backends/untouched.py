@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..lease import Contract
-from .aliasing import alias
+from .aliasing import stand_in
 
 
 class Untouched:
@@ -16,7 +16,7 @@ class Untouched:
     lift = None
 
     def lend(self, tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
-        return tensor if contract.exclusive else alias(tensor)
+        return stand_in(tensor, contract)
 
     def revoke(self, lent: torch.Tensor, message: str) -> None:
         """Nothing: a stale tensor reads what its memory now holds, as without the guard."""

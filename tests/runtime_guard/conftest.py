@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from loaderlint.runtime_guard import activate, report
 
@@ -32,6 +32,18 @@ def checkpoint_files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Two files with 371 tensors, 20 MiB together: two buffers of the streamer at a limit of 10 MB."""
     checkpoint = _module(_ROOT / "fixtures" / "checkpoint.py")
     return checkpoint.write_checkpoint(tmp_path_factory.mktemp("checkpoint"), megabytes=20)
+
+
+@pytest.fixture(scope="session")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Four files of 50 tensors each, 20 MB together."""
+    files = [tmp_path_factory.mktemp("shards") / f"shard-{number}.safetensors" for number in range(4)]
+    for place, file in enumerate(files):
+        numbers = range(50 * place, 50 * place + 50)
+        save_file(
+            {f"layer.{number:03}": torch.full((5, 5000), float(number + 1)) for number in numbers}, file
+        )
+    return files
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,27 @@ def keep_pairs(stream: Iterator[Named]) -> Reads:
         results.append(_outcome_of(partial(torch.cat, [staged, flat])))
         staged = None
     return results
+
+
+def keep_closures(stream: Iterator[Named]) -> Reads:
+    def reader(weight: torch.Tensor) -> Callable[[], Any]:
+        return lambda: weight * 2
+
+    return [reader(weight) for _, weight in stream]
+
+
+def keep_partials(stream: Iterator[Named]) -> Reads:
+    return [partial(torch.clone, weight) for _, weight in stream]
+
+
+def keep_futures(stream: Iterator[Named]) -> Reads:
+    """Hands every tensor to a thread that is still busy with something else."""
+    free = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(free.wait)
+        futures = [pool.submit(weight.clone) for _, weight in stream]
+        free.set()
+    return [future.result for future in futures]
 
 
 def _outcome_of(read: Callable[[], Any]) -> Callable[[], Any]:
@@ -132,7 +155,15 @@ def stopping_early(stream: Iterator[Named]) -> dict[str, torch.Tensor]:
     return loaded
 
 
-KEEPING = [keep_dict, keep_slices, keep_parameters, keep_pairs]
+KEEPING = [
+    keep_dict,
+    keep_slices,
+    keep_parameters,
+    keep_pairs,
+    keep_closures,
+    keep_partials,
+    keep_futures,
+]
 CORRECT = [copy_in_step, keep_clones, keep_host_copies, tied_names, wrapped, names_kept, stopping_early]
 
 

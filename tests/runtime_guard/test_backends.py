@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from loaderlint.runtime_guard import guard, poisoned, reads, report
+from loaderlint.runtime_guard.backends import aliasing
 from loaderlint.runtime_guard.backends.choice import choose
 from loaderlint.runtime_guard.levels import POISON, TRAP
 
@@ -123,3 +124,17 @@ def test_poisoned_leaves_data_alone_that_only_looks_alike() -> None:
     partly = torch.ones(3, 100)
     partly[1] = float("nan")
     assert poisoned([("partly", partly)]) == [("partly", 100, 300)]
+
+
+def test_record_stream_on_a_view_of_an_alias_reaches_the_producers_tensor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What torch's allocator is told of device memory; tests/gpu shows that it matters."""
+    told: list[object] = []
+    monkeypatch.setattr(torch.Tensor, "record_stream", lambda tensor, stream: told.append((tensor, stream)))
+    aliasing._forward_record_stream()
+    source, stranger = torch.ones(4), torch.ones(4)
+    aliasing.alias(source)[1:].record_stream("side")
+    stranger.record_stream("side")
+    assert told[0][0] is source and told[1][0] is stranger
+    assert [stream for _, stream in told] == ["side", "side"]

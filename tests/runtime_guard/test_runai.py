@@ -23,18 +23,18 @@ Consumer = Callable[[Iterator[Named]], Any]
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-@pytest.mark.parametrize("files", [1, 2])
+@pytest.mark.parametrize("files", [1, 4])
 @pytest.mark.parametrize("consumer", KEEPING)
 def test_every_stale_read_raises(
-    checkpoint_files: list[Path], consumer: Callable[[Iterator[Named]], Reads], files: int, limit: str | None
+    shards: list[Path], consumer: Callable[[Iterator[Named]], Reads], files: int, limit: str | None
 ) -> None:
     activate("trap")
     consumers.set_limit(limit)
-    reads = stream_through(checkpoint_files[:files], consumer, owned=False)
-    raised, attempted = count_raises(reads)
-    assert attempted >= (90 if consumer is consumers.keep_pairs else 180) * files
-    assert raised == attempted
-    assert len(report.stale_reads()) > 0
+    reads = stream_through(shards[:files], consumer, owned=False)
+    attempted = (25 if consumer is consumers.keep_pairs else 50) * files
+    assert count_raises(reads) == (attempted, attempted)
+    # Before Python 3.12 a read in a thread that runs already is told only by the error that reaches its reader.
+    assert report.stale_reads() or consumer is consumers.keep_futures
 
 
 @pytest.mark.parametrize("level", ["trap", "poison"])
@@ -91,6 +91,35 @@ def test_the_defect_is_invisible_without_the_guard(
     assert len(wrong_tensors(stream_through(checkpoint_files, dict, owned=False), expected)) > 300
 
 
+@pytest.mark.parametrize("level", ["census", "trap", "poison", "paranoid"])
+def test_odd_tensors_come_out_bit_identical(tmp_path: Path, level: str) -> None:
+    """Eight-bit and packed four-bit floats, bool, no element, no dimension, addresses that do not fit."""
+    from safetensors.torch import load_file, save_file
+
+    numbers = torch.arange(96)
+    kinds = [torch.float8_e4m3fn, torch.float8_e5m2, torch.bool, torch.bfloat16, torch.float64, torch.int8]
+    tensors = {f"{place}.{kind}": (numbers % 7).to(kind) for place, kind in enumerate(kinds)}
+    tensors["a.bytes"] = torch.arange(3, dtype=torch.uint8)
+    tensors["b.empty"] = torch.empty(0, 4)
+    tensors["c.scalar"] = torch.tensor(2.5)
+    tensors["d.exponents"] = numbers.to(torch.uint8).view(torch.float8_e8m0fnu)
+    tensors["e.packed"] = numbers.to(torch.uint8).reshape(8, 12).view(torch.float4_e2m1fn_x2)
+    file = tmp_path / "odd.safetensors"
+    save_file(tensors, file)
+    activate(level)
+    loaded = stream_through([file], keep_raw_bytes, owned=False)
+    expected = keep_raw_bytes(iter(load_file(file).items()))
+    assert loaded == expected and len(loaded) == len(tensors)
+    assert report.stale_reads() == []
+
+
+def keep_raw_bytes(stream: Iterator[Named]) -> dict[str, bytes]:
+    return {
+        name: weight.reshape(-1).view(torch.uint8).numpy().tobytes() if weight.numel() else b""
+        for name, weight in stream
+    }
+
+
 def test_zero_size_and_misaligned_tensors_are_owned(tmp_path: Path) -> None:
     from safetensors.torch import save_file
 
@@ -112,12 +141,12 @@ def test_zero_size_and_misaligned_tensors_are_owned(tmp_path: Path) -> None:
 
 
 def test_old_versions_lend_always(
-    checkpoint_files: list[Path], old_streamer: tuple[str, Path], clean_environment: dict[str, str]
+    shards: list[Path], old_streamer: tuple[str, Path], clean_environment: dict[str, str]
 ) -> None:
     version, folder = old_streamer
     script = Path(__file__).with_name("old_streamer.py")
     result = subprocess.run(
-        [sys.executable, str(script), *map(str, checkpoint_files)],
+        [sys.executable, str(script), *map(str, shards)],
         env=beside(clean_environment, folder),
         capture_output=True,
         text=True,
@@ -125,7 +154,8 @@ def test_old_versions_lend_always(
     assert result.returncode == 0, result.stderr
     seen = json.loads(result.stdout.splitlines()[-1])
     assert seen["producer"] == f"runai-model-streamer {version}"
-    assert len(seen["keeping"]) == len(LIMITS) * len(KEEPING)
-    assert all(raised == attempted > 150 for raised, attempted in seen["keeping"])
+    of_each = [[25 * files if consumer is consumers.keep_pairs else 50 * files] * 2
+               for consumer in KEEPING for files in (1, 4)]  # fmt: skip
+    assert seen["keeping"] == of_each * len(LIMITS)
     assert len(seen["correct"]) == len(LIMITS) * len(CORRECT)
     assert all((wrong, reports) == (0, 0) for wrong, reports in seen["correct"])
