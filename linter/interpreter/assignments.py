@@ -161,6 +161,7 @@ class Assignments(Core, ABC):
                 known = state.heap[loc]
                 state.heap[loc] = replace(known.with_item(held, slot, single), keys=known.keys | text)
                 self.put_aside(state, loc, kept)
+                self.belong_to_module(base, held, site.node, state, context)
                 stored = True
         if not stored:
             # A slot of a tensor: the data is copied into it.
