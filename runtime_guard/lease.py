@@ -27,7 +27,7 @@ stale: dict[str, tuple[Lease, weakref.ref[torch.UntypedStorage]]] = {}
 _departed: deque[Lease] = deque(maxlen=64)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # compared by identity, for its hash is taken for every tensor
 class Contract:
     """Why the tensors of one stream count as borrowed.
 

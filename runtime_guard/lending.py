@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 from .lease import Contract, Lease, new_token, remember
@@ -43,7 +44,7 @@ class Lender:
         if tensor.numel() == 0 or not self._session.can_lend(tensor):
             return tensor
         lent = self._backend.lend(tensor, self._contract)
-        shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
+        shape, dtype = tuple(tensor.shape), _dtype_name(tensor.dtype)
         yielded = self._site if site is None else site
         lease = Lease(new_token(), name, shape, dtype, self._contract, self._guard, yielded)
         self._session.begin_lease(lease, lent)
@@ -59,6 +60,11 @@ class Lender:
             remember(lease, lent.untyped_storage(), self._held)
             self._backend.revoke(lent, lease.message())
         self._session.lease_ended(self, self._held)
+
+
+@cache
+def _dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def any_tensor(tensor: torch.Tensor) -> bool:

@@ -18,7 +18,7 @@ def can_be_lent(tensor: torch.Tensor) -> bool:
     return (
         type(tensor) is torch.Tensor
         and tensor.layout is torch.strided
-        and tensor.device.type in ("cpu", "cuda")
+        and (tensor.is_cpu or tensor.is_cuda)
         and not tensor.requires_grad
         and not tensor.is_conj()
         and not tensor.is_neg()

@@ -130,7 +130,7 @@ def plant_message(address: int, message: str) -> None:
     """Store, in the pointer at `address`, a new optional string that holds `message`."""
     raw = message.encode(errors="replace")
     text = _new(len(raw) + 1)
-    ctypes.memmove(text, raw + b"\0", len(raw) + 1)
+    ctypes.memmove(text, raw, len(raw) + 1)  # with the zero that Python keeps behind all bytes
     # A libstdc++ string that is too long for its inner buffer: pointer, length, capacity; then "engaged".
     meta = _new(40)
     ctypes.memmove(meta, struct.pack("QQQQQ", text, len(raw), len(raw), 0, 1), 40)
