@@ -102,7 +102,7 @@ def _tokens(handed: object, depth: int) -> Iterator[str]:
     import torch
 
     if issubclass(type(handed), torch.Tensor):
-        if handed.layout is torch.strided and handed.device.type == "cpu":
+        if handed.layout is torch.strided and (handed.is_cpu or handed.is_cuda):
             lease = _running.get(handed.untyped_storage()._cdata)
             if lease is not None:
                 yield lease[0]

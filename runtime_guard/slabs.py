@@ -12,7 +12,7 @@ import torch
 
 from . import report
 from .holders import HolderSearch
-from .living import host_tensors
+from .living import living_tensors
 from .sites import show_place
 
 _USED_SHARE = 4  # a slab of which a quarter is in use is not worth a note
@@ -55,7 +55,7 @@ def note_pinned_slabs() -> None:
 def _views(slab: _Slab) -> dict[int, torch.Tensor]:
     """Return a tensor for each storage inside the slab, by the address of the storage."""
     found = {}
-    for tensor in host_tensors():
+    for tensor in living_tensors():
         storage = tensor.untyped_storage()
         if storage.nbytes() and slab.holds(storage):
             found[storage._cdata] = tensor

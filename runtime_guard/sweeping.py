@@ -25,7 +25,7 @@ from .findings import HeldTensors
 from .holder_names import Holder
 from .holders import HolderSearch, Own
 from .lease import Lease, stale
-from .living import host_tensors
+from .living import living_tensors
 from .sites import consumer_frame
 
 
@@ -143,7 +143,7 @@ def _entry(token: str) -> tuple[Lease, torch.UntypedStorage | None]:
 
 def _tensors_by_storage(wanted: set[int]) -> dict[int, Own]:
     found: dict[int, Own] = {}
-    for tensor in host_tensors():
+    for tensor in living_tensors():
         address = tensor.untyped_storage()._cdata
         if address in wanted:
             found.setdefault(address, Own()).append(tensor)
