@@ -50,16 +50,17 @@ def load(file: Path, parameters: dict[str, torch.Tensor]) -> None:
 
 
 def in_turns(
-    actions: dict[str, Callable[[], object]], runs: int, clock: Callable[[], float] = time.perf_counter
-) -> dict[str, list[float]]:
-    """Return the seconds of each action in each of the runs, after one that does not count."""
-    seconds: dict[str, list[float]] = {name: [] for name in actions}
+    actions: dict[str, Callable[[], object]], runs: int, *clocks: Callable[[], float]
+) -> list[dict[str, list[float]]]:
+    """Return, for each clock, the seconds of each action in each of the runs, after one that does not count."""
+    seconds: list[dict[str, list[float]]] = [{name: [] for name in actions} for _ in clocks]
     for run in range(runs + 1):
         for name, action in actions.items():
-            began = clock()
+            began = [clock() for clock in clocks]
             action()
-            if run:
-                seconds[name].append(clock() - began)
+            for clock, of_clock, start in zip(clocks, seconds, began, strict=True):
+                if run:
+                    of_clock[name].append(clock() - start)
     return seconds
 
 
@@ -84,8 +85,7 @@ def loads(megabytes: int, runs: int) -> bool:
             return guarded_load
 
         actions = {level: under(level) for level in LEVELS}
-        wall = in_turns(actions, runs)
-        cpu = in_turns(actions, runs, time.process_time)
+        wall, cpu = in_turns(actions, runs, time.perf_counter, time.process_time)
     print(f"load of {megabytes} MiB, {len(parameters)} tensors, {runs} runs in turns")
     met = True
     for level in LEVELS:
@@ -120,7 +120,7 @@ def small_tensors(runs: int) -> bool:
     """Print what the guard adds to one tensor; return whether the goal is met."""
     actions = {level: (lambda level=level: consume(guard(small_stream(), level))) for level in LEVELS}
     # All of it is work of one thread: its CPU time does not depend on what else the machine does.
-    seconds = in_turns(actions, runs, time.thread_time)
+    (seconds,) = in_turns(actions, runs, time.thread_time)
     print(f"one tensor of {SMALL_BYTES >> 10} KiB, over {SMALL_TENSORS}, CPU time")
     added = {}
     for level in LEVELS:
@@ -147,7 +147,7 @@ def starts() -> bool:
         "variable unset": starting(line),
         "variable set": starting(line, LOADERLINT_GUARD="1"),
     }
-    seconds = in_turns(actions, STARTS, children_time)
+    (seconds,) = in_turns(actions, STARTS, children_time)
     print(f"start of the interpreter, {STARTS} times, CPU time")
     for name in actions:
         pairs = zip(seconds[name], seconds["without the line"], strict=True)
