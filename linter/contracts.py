@@ -26,6 +26,7 @@ EFFECTS: dict[str, frozenset[str]] = {
     "tensor_attributes": frozenset({"view", "memory"}),
     "tensor_methods": frozenset({"view", "conditional_copy", "copy", "metadata", "mutate"}),
     "tensor_results": frozenset({"several", "other"}),
+    "ownership_markers": frozenset({"tensor", "storage"}),
     "functions": frozenset(
         {
             "view", "conditional_copy", "copy", "metadata", "mutate", "text", "capture", "shallow_copy", "await",
@@ -79,6 +80,7 @@ class Contracts:
     tensor_attributes: dict[str, str] = field(default_factory=dict)
     tensor_methods: dict[str, str] = field(default_factory=dict)
     tensor_results: dict[str, str] = field(default_factory=dict)
+    ownership_markers: dict[str, str] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
     methods: dict[str, str] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)

@@ -23,7 +23,7 @@ class Adoption(Core, ABC):
         """`Parameter(tensor)`: wherever it is put, it is the tensor's memory."""
         made = [
             self.keep(
-                frozenset(loans(item.value)),
+                self.view(item.value, node, context),
                 self.kept_at(node, context, Holder.PARAMETER, node, item.node),
             )
             for item in arguments

@@ -16,6 +16,7 @@ from loaderlint.linter.interpreter.frames import Context, Returned
 from loaderlint.linter.interpreter.functions import Functions
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.iteration import Iteration
+from loaderlint.linter.interpreter.markers import Markers
 from loaderlint.linter.interpreter.protocols import Protocols
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.statements import Statements
@@ -42,6 +43,7 @@ class Interpreter(
     Libraries,
     Adoption,
     Writing,
+    Markers,
 ):
     """Runs one function abstractly, with everything of its file that it calls."""
 

@@ -121,6 +121,7 @@ class Assignments(Core, ABC):
         adopts = self.contracts.attributes.get(target.attr.value) == "adopt"
         if adopts and any(loans(base)):
             return
+        self.mark(base, target.attr.value, state, context)
         if not state.refs(base) and state.holds_loans(value):
             base = self.place(target.value, state, context)
         kind = Holder.PARAMETER if adopts else Holder.OBJECT

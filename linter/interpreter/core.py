@@ -223,6 +223,20 @@ class Core(Untouched, ABC):
         """`node` writes `source` into a tensor."""
 
     @abstractmethod
+    def view(self, value: Value, node: cst.CSTNode, context: Context) -> Value:
+        """What `node` makes of the tensors in `value`: other tensors of the same memory."""
+
+    @abstractmethod
+    def ask_for_marker(
+        self, arguments: Sequence[Argument], node: cst.CSTNode, state: State, context: Context
+    ) -> None:
+        """A tensor is asked whether it has an attribute."""
+
+    @abstractmethod
+    def mark(self, value: Value, name: cst.CSTNode | str, state: State, context: Context) -> None:
+        """Something is given an attribute."""
+
+    @abstractmethod
     def written_out(self, arguments: Sequence[Argument], node: cst.CSTNode, context: Context) -> None:
         """The result of a function is written into a tensor that it is given."""
 

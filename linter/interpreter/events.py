@@ -31,6 +31,7 @@ class Fact(str, Enum):
 
     RETAINED = "retained"
     MUTATED = "mutated"
+    MARKER_LOST = "marker-lost"
     STACK_REQUIRED = "stack-required"
     ANSWER_LOST = "answer-lost"
     LOADER_LOST = "loader-lost"

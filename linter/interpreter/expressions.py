@@ -103,7 +103,7 @@ class Expressions(Core, ABC):
         found: set[object] = {Method(jobs, name)} if jobs else set()
         for atom in base - jobs:
             if isinstance(atom, Loan) and self.contracts.tensor_attributes.get(name) == "view":
-                found.add(atom)
+                found |= self.view(frozenset({atom}), node, context)
             elif isinstance(atom, Named):
                 found.add(Named(f"{atom.name}.{name}"))
             elif isinstance(atom, (Loan, Text, Instance)):
@@ -161,7 +161,9 @@ class Expressions(Core, ABC):
         key = self.index_value(node, state, context)
         found: set[object] = set()
         for atom in base:
-            if isinstance(atom, (Loan, Text)):
+            if isinstance(atom, Loan):
+                found |= self.view(frozenset({atom}), node, context)
+            elif isinstance(atom, Text):
                 found.add(atom)
             elif isinstance(atom, Tuple):
                 found |= _selected(atom, node)

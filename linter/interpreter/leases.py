@@ -221,7 +221,7 @@ def _key(loan: Loan) -> Hashable:
 def _lease(loan: Loan) -> Loan:
     """The stale loan itself, whatever has been noted of it since."""
     kept = None if loan.kept is None else loan.kept._replace(yielded=False)
-    return loan._replace(conditional=False, kept=kept)
+    return loan._replace(conditional=False, view=None, kept=kept)
 
 
 @cache

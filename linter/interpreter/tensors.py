@@ -44,7 +44,9 @@ class Libraries(Lending, Workers, ABC):
         for item in arguments:
             self.read(state, frozenset(loans(item.value)), node, context)
         if effect == "view":
-            return receiver
+            # What ends in an underscore returns its tensor; what is no tensor has attributes of its own.
+            is_other = name.endswith("_") or self.contracts.tensor_results.get(name) == "other"
+            return receiver if is_other else self.view(receiver, node, context)
         if effect == "metadata":
             return NOTHING
         self.read(state, receiver, node, context)
@@ -69,6 +71,8 @@ class Libraries(Lending, Workers, ABC):
             return self._next(arguments, node, state, context)
         if name == "builtins.setattr" and len(arguments) == 3:
             return self._set_attribute(arguments, node, state, context)
+        if name in ("builtins.getattr", "builtins.hasattr") and len(arguments) > 1:
+            self.ask_for_marker(arguments, node, state, context)
         if name in ("builtins.vars", "builtins.globals"):
             return self._attributes(arguments, state, context)
         producer = contracts.producer_by_call.get(name)
@@ -108,6 +112,7 @@ class Libraries(Lending, Workers, ABC):
         """`setattr(thing, name, value)`, where the name may be any."""
         holder, value = arguments[0], arguments[2]
         kept = self.kept_at(node, context, Holder.OBJECT, holder.node, value.node)
+        self.mark(holder.value, arguments[1].node, state, context)
         if literal_text(arguments[1].node) in self.contracts.loader_attributes:
             self.run_as_loader(value.value, node, state, context)
         lent = state.holds_loans(value.value)
@@ -160,7 +165,7 @@ class Libraries(Lending, Workers, ABC):
     ) -> Value:
         given = frozenset().union(*(item.value for item in arguments))
         if effect == "view":
-            return frozenset(loans(given))
+            return frozenset(loans(given)) if name.endswith("_") else self.view(given, node, context)
         if effect == "same":
             return given
         if effect == "mutate" and arguments:

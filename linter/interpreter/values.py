@@ -39,7 +39,8 @@ class Kept(NamedTuple):
 class Loan(NamedTuple):
     """A borrowed tensor or a view of it.
 
-    `conditional` marks what went through a conditional copy and so may own its memory.
+    `conditional` marks what went through a conditional copy and so may own its memory. `view` is where another tensor
+    of the same memory was made of the one that was lent, None for that one itself.
     """
 
     stream: Loc
@@ -47,6 +48,7 @@ class Loan(NamedTuple):
     kept: Kept | None = None
     stale: bool = False
     conditional: bool = False
+    view: Site | None = None
 
 
 Way: TypeAlias = "tuple[tuple[int, Site], ...]"

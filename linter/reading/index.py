@@ -182,6 +182,11 @@ class FileIndex:
             if isinstance(target, ast.Name) and node.value is not None:
                 self.globals[target.id] = node.value
 
+    def text_of(self, name: str) -> str:
+        """The text that a global name is set to; "" for anything else."""
+        value = self.globals.get(name)
+        return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+
     @cached_property
     def type_names(self) -> dict[str, ast.expr]:
         """What the file's own names may stand for in annotations: its globals, and imports under another name."""

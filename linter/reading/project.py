@@ -135,6 +135,16 @@ class Project:
             qualified = f"{target}.{rest}" if rest else target
         return None
 
+    def text(self, qualified: str) -> str:
+        """The text that a module's constant of that name holds, through re-exports; "" for anything else."""
+        for _ in range(_MAX_HOPS):
+            index, inside = self._place(qualified)
+            text = "" if index is None else index.text_of(inside)
+            if text or index is None or inside not in index.imports:
+                return text
+            qualified = index.imports[inside]
+        return ""
+
     def _starred(self, index: FileIndex, inside: str) -> Function | Class | None:
         """The same where a module takes over all names of others."""
         if index in self._asked:
