@@ -32,7 +32,8 @@ if the producer marks the storage too. Otherwise ask before the view is made:
 There is no repair: whether the storage is marked too depends on the release of the producer.
 
 ## References
-- sglang#37369: online quantisation keeps halves of expert weights, which reach it as views without their marker.
+- sglang#37371: online quantisation keeps halves of expert weights, which reach it as views without their marker; since
+  0.5.23 it asks the storage as well.
 """
 
 from __future__ import annotations

@@ -201,13 +201,23 @@ def _asks_for_a_collection(node: cst.BaseExpression) -> bool:
 
 
 def _asks_for_a_marker(node: cst.BaseExpression) -> bool:
-    """`getattr(tensor, MARK, False)` and `hasattr(tensor, MARK)`."""
+    """`getattr(tensor, MARK, False)` and `hasattr(tensor, MARK)`, also of its storage."""
     return (
         isinstance(node, cst.Call)
         and isinstance(node.func, cst.Name)
         and node.func.value in ("getattr", "hasattr")
         and bool(node.args)
-        and isinstance(node.args[0].value, cst.Name)
+        and (isinstance(node.args[0].value, cst.Name) or _is_bare_method(node.args[0].value))
+    )
+
+
+def _is_bare_method(node: cst.BaseExpression) -> bool:
+    """`tensor.untyped_storage()`: nothing happens if it is evaluated twice."""
+    return (
+        isinstance(node, cst.Call)
+        and not node.args
+        and isinstance(node.func, cst.Attribute)
+        and isinstance(node.func.value, cst.Name)
     )
 
 

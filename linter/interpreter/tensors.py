@@ -44,9 +44,11 @@ class Libraries(Lending, Workers, ABC):
         for item in arguments:
             self.read(state, frozenset(loans(item.value)), node, context)
         if effect == "view":
-            # What ends in an underscore returns its tensor; what is no tensor has attributes of its own.
-            is_other = name.endswith("_") or self.contracts.tensor_results.get(name) == "other"
-            return receiver if is_other else self.view(receiver, node, context)
+            if self.contracts.tensor_results.get(name) == "other":
+                # A storage is one and the same for all views.
+                return frozenset({loan._replace(view=None)})
+            # What ends in an underscore returns its tensor.
+            return receiver if name.endswith("_") else self.view(receiver, node, context)
         if effect == "metadata":
             return NOTHING
         self.read(state, receiver, node, context)
