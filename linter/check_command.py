@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from loaderlint.linter.diff import unified_diff
 from loaderlint.linter.engine import Report, check_paths
-from loaderlint.linter.findings import Applicability
-from loaderlint.linter.fix_run import SAFE, SAFE_AND_UNSAFE, FixRun, fix, preview
+from loaderlint.linter.findings import Applicability, Finding
+from loaderlint.linter.fix_run import SAFE, SAFE_AND_UNSAFE, Choice, FixRun, fix, preview
+from loaderlint.linter.reading.source import STANDARD_INPUT, SourceFile
 from loaderlint.linter.reporting.excerpts import Excerpts
 from loaderlint.linter.reporting.json import render_json
 from loaderlint.linter.reporting.summary import offer, repaired, summary
@@ -47,6 +50,8 @@ def _split(
 @click.option(
     "--unsafe-fixes", is_flag=True, help="With --fix or --diff: also repairs that you should review."
 )
+@_codes("--fix-only", "With --fix or --diff: repair only what these rules found.")
+@click.option("--interactive", is_flag=True, help="With --fix: show each repair, and ask whether to make it.")
 @click.option("--diff", "do_diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @_codes("--select", "Only these rules, instead of what the settings select and ignore.")
 @_codes("--extend-select", "These rules too: those that are off by default.")
@@ -80,6 +85,8 @@ def check(
     paths: tuple[str, ...],
     do_fix: bool,
     unsafe_fixes: bool,
+    fix_only: tuple[str, ...] | None,
+    interactive: bool,
     do_diff: bool,
     select: tuple[str, ...] | None,
     extend_select: tuple[str, ...] | None,
@@ -88,8 +95,13 @@ def check(
     assume: str | None,
     show_ownership: str | None,
 ) -> None:
-    if unsafe_fixes and not (do_fix or do_diff):
-        raise click.UsageError("--unsafe-fixes needs --fix (repair) or --diff (show the repairs).")
+    for name, given in (("--unsafe-fixes", unsafe_fixes), ("--fix-only", fix_only is not None)):
+        if given and not (do_fix or do_diff):
+            raise click.UsageError(f"{name} needs --fix (repair) or --diff (show the repairs).")
+    if interactive and (not do_fix or do_diff or output_format == "json" or STANDARD_INPUT in paths):
+        raise click.UsageError(
+            "--interactive needs --fix, without --diff, JSON or files from standard input."
+        )
     if do_diff and output_format == "json":
         raise click.UsageError("--diff prints a diff; it cannot be combined with --output-format json.")
     options = _layer({"select": select, "extend-select": extend_select, "ignore": ignore})
@@ -99,11 +111,12 @@ def check(
         return
     report = check_paths(paths or (".",), settings)
     allowed = SAFE_AND_UNSAFE if unsafe_fixes else SAFE
+    choice = Choice(allowed, _fixable("--fix-only", fix_only), _ask if interactive else None)
     if do_diff:
-        run = preview(report, allowed)
+        run = preview(report, choice)
         click.echo(run.diff, nl=False)
     else:
-        run = fix(report, allowed) if do_fix else None
+        run = fix(report, choice) if do_fix else None
         _print_findings(report, output_format)
     _print_summary(report, run, allowed, written=not do_diff)
     context.exit(2 if report.errors else 1 if report.findings else 0)
@@ -114,6 +127,23 @@ def _layer(given: dict[str, tuple[str, ...] | None]) -> Layer:
         return layer({key: codes for key, codes in given.items() if codes is not None})
     except SelectionError as error:
         raise click.UsageError(f"--{error.key}: {error.message}") from None
+
+
+def _fixable(option: str, codes: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The codes of `--fix-only`, each the beginning of a rule's."""
+    try:
+        return layer({"select": codes}).select or () if codes is not None else ()
+    except SelectionError as error:
+        raise click.UsageError(f"{option}: {error.message}") from None
+
+
+def _ask(before: SourceFile, after: SourceFile, findings: Sequence[Finding]) -> bool:
+    """Show what a repair is for and what it changes, and ask for it."""
+    excerpts = Excerpts({before.path: before})
+    for finding in findings:
+        click.echo(render_finding(finding, excerpts))
+    click.echo(unified_diff(before, after))
+    return click.confirm(f"Repair {before.path} like this?", default=False)
 
 
 def _show_ownership(place: str, settings: Settings) -> None:

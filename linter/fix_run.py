@@ -8,13 +8,22 @@ from loaderlint.linter.diff import unified_diff
 from loaderlint.linter.edits import apply
 from loaderlint.linter.engine import Report, findings_to_report
 from loaderlint.linter.findings import Applicability, FileError, Finding, Fix
-from loaderlint.linter.fixing import Repair, repair
+from loaderlint.linter.fixing import Ask, Repair, repair
 from loaderlint.linter.reading.source import STANDARD_INPUT, SourceError, SourceFile, read_source
 from loaderlint.linter.rewriting import RewriteError, rewrite
 from loaderlint.rules.codes import UNUSED
 
 SAFE = frozenset({Applicability.SAFE})
 SAFE_AND_UNSAFE = frozenset({Applicability.SAFE, Applicability.UNSAFE})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which repairs are made: how far they may be trusted, of which codes (or what codes begin with), who is asked."""
+
+    allowed: frozenset[Applicability]
+    codes: tuple[str, ...] = ()
+    ask: Ask | None = None
 
 
 @dataclass
@@ -27,24 +36,24 @@ class FixRun:
     withdrawn: list[FileError] = field(default_factory=list)
 
 
-def preview(report: Report, allowed: frozenset[Applicability]) -> FixRun:
+def preview(report: Report, choice: Choice) -> FixRun:
     """Repair in memory only; the report keeps all its findings."""
     run = FixRun()
     for path, findings in _by_path(report).items():
         source = report.sources[path]
-        result = _repaired(source, findings, allowed, report)
+        result = _repaired(source, findings, choice, report)
         run.diff += unified_diff(source, result.source)
         _count(run, source, result)
     return run
 
 
-def fix(report: Report, allowed: frozenset[Applicability]) -> FixRun:
+def fix(report: Report, choice: Choice) -> FixRun:
     """Repair and write the files. The report then holds what is left, and what could not be written."""
     run = FixRun()
     left: list[Finding] = []
     for path, findings in _by_path(report).items():
         source = report.sources[path]
-        result = _repaired(source, findings, allowed, report)
+        result = _repaired(source, findings, choice, report)
         try:
             _write(source, result.source)
         except RewriteError as error:
@@ -58,9 +67,7 @@ def fix(report: Report, allowed: frozenset[Applicability]) -> FixRun:
     return run
 
 
-def _repaired(
-    source: SourceFile, findings: list[Finding], allowed: frozenset[Applicability], report: Report
-) -> Repair:
+def _repaired(source: SourceFile, findings: list[Finding], choice: Choice, report: Report) -> Repair:
     """The file after its repairs.
 
     Comments that silence nothing go first. No other finding depends on them, and a check of this one file could not
@@ -72,16 +79,21 @@ def _repaired(
     def check(again: SourceFile) -> list[Finding]:
         return findings_to_report(again, report.settings, report.named, beside)
 
-    comments = [one.fix for one in findings if one.code == UNUSED and isinstance(one.fix, Fix)]
-    if not comments:
-        return repair(source, findings, allowed, check)
+    unused = [one for one in findings if one.code == UNUSED and isinstance(one.fix, Fix)]
+    if not unused or choice.codes and not UNUSED.startswith(choice.codes):
+        return repair(source, findings, choice.allowed, check, choice.codes, choice.ask)
     try:
-        cleaned = source.with_text(apply(source, [edit for fix in comments for edit in fix.edits]))
+        cleaned = source.with_text(apply(source, [edit for one in unused for edit in one.fix.edits]))
     except SourceError as error:
         withdrawn = FileError(source.path, 0, f"repairs of {UNUSED} not applied: {error.error.message}")
         return Repair(source, findings, withdrawn=[withdrawn])
-    result = repair(cleaned, check(cleaned), allowed, check)
-    result.repaired += len(comments)
+    if choice.ask and not choice.ask(source, cleaned, unused):
+        others = [one for one in findings if one.code != UNUSED]
+        result = repair(source, others, choice.allowed, check, choice.codes, choice.ask)
+        result.findings += unused
+        return result
+    result = repair(cleaned, check(cleaned), choice.allowed, check, choice.codes, choice.ask)
+    result.repaired += len(unused)
     return result
 
 

@@ -14,6 +14,9 @@ from loaderlint.linter.reading.source import SourceError, SourceFile
 Check = Callable[[SourceFile], list[Finding]]
 """Gives a file's findings; raises `SourceError` for a file that is not Python."""
 
+Ask = Callable[[SourceFile, SourceFile, Sequence[Finding]], bool]
+"""Whether to take a repair, given the file before and after it, and the findings that it removes."""
+
 # A round applies all repairs that do not meet, so a file needs few. The bound ends those that undo another.
 _SPARE_ROUNDS = 10
 
@@ -49,29 +52,40 @@ class _Refused(Exception):
 
 
 def repair(
-    source: SourceFile, findings: Sequence[Finding], allowed: frozenset[Applicability], check: Check
+    source: SourceFile,
+    findings: Sequence[Finding],
+    allowed: frozenset[Applicability],
+    check: Check,
+    codes: tuple[str, ...] = (),
+    ask: Ask | None = None,
 ) -> Repair:
     """Apply the `allowed` repairs of `findings` to the file's text; nothing is written.
 
     A repair counts only if the file still parses and can be encoded, and a new check no longer reports what
-    it was for. Otherwise it is withdrawn, with the reason, and its findings stay.
+    it was for. Otherwise it is withdrawn, with the reason, and its findings stay. With `codes`, only findings whose
+    code begins with one of them are repaired; with `ask`, only what it says yes to.
     """
     result = Repair(source, list(findings))
     given_up: set[tuple[str, ...]] = set()
     one_by_one = False
     for _ in range(2 * len(findings) + _SPARE_ROUNDS):
-        candidates = [one for one in _candidates(result.findings, allowed) if one.identity not in given_up]
+        possible = _candidates(result.findings, allowed, codes)
+        candidates = [one for one in possible if one.identity not in given_up]
         if not candidates:
             break
-        batch = candidates[:1] if one_by_one else _apart(result.source, candidates)
+        batch = candidates[:1] if one_by_one or ask else _apart(result.source, candidates)
         try:
-            result.source, result.findings = _after(result, batch, check)
+            after, left = _after(result, batch, check)
         except _Refused as refusal:
             if len(batch) == 1:
                 given_up.add(batch[0].identity)
                 result.withdrawn.append(_withdrawal(batch[0], str(refusal)))
             one_by_one = len(batch) > 1  # Until the one that is at fault has shown itself.
         else:
+            if ask and not ask(result.source, after, batch[0].findings):
+                given_up.add(batch[0].identity)
+                continue
+            result.source, result.findings = after, left
             result.repaired += sum(len(one.findings) for one in batch)
     else:
         result.withdrawn.append(
@@ -80,12 +94,19 @@ def repair(
     return result
 
 
-def _candidates(findings: Iterable[Finding], allowed: frozenset[Applicability]) -> list[_Candidate]:
+def _candidates(
+    findings: Iterable[Finding], allowed: frozenset[Applicability], codes: tuple[str, ...]
+) -> list[_Candidate]:
     by_fix: dict[Fix, list[Finding]] = {}
     for finding in findings:
         if isinstance(finding.fix, Fix) and finding.fix.applicability in allowed and finding.fix.edits:
             by_fix.setdefault(finding.fix, []).append(finding)
-    return [_Candidate(fix, tuple(those)) for fix, those in by_fix.items()]
+    wanted = codes or ("",)
+    return [
+        _Candidate(fix, tuple(those))
+        for fix, those in by_fix.items()
+        if any(finding.code.startswith(wanted) for finding in those)
+    ]
 
 
 def _apart(source: SourceFile, candidates: Sequence[_Candidate]) -> list[_Candidate]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from loaderlint.linter.reading.blocks import statements
-from loaderlint.linter.reloading.nodes import FUNCTIONS, Definition, attributes_set, bindings, own_nodes
+from loaderlint.linter.reloading.nodes import Definition, attributes_set, bindings, own_nodes
 
 
 def carrying(methods: list[Definition], loaders: frozenset[str]) -> set[str]:

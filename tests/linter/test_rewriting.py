@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -88,3 +90,37 @@ def test_a_read_only_file_is_left(file: Path) -> None:
 
 def test_what_is_no_regular_file_is_left() -> None:
     assert "not a regular file" in refused(Path("/dev/null"))
+
+
+def _rewrite_and_die(path: Path, moment: int) -> None:
+    """In a process of its own: rewrite, but be gone when the `moment`-th line of it would run."""
+    lines = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> object:
+        nonlocal lines
+        if not frame.f_code.co_filename.endswith(("rewriting.py", "tempfile.py")):
+            return None
+        lines += event == "line"
+        if lines == moment:
+            os._exit(9)
+        return count
+
+    sys.settrace(count)
+    rewritten(path)
+    os._exit(0)
+
+
+def test_killed_at_any_moment_the_file_is_old_or_new(file: Path) -> None:
+    old, moment, results = file.read_bytes(), 0, set()
+    status = -1
+    while status != 0:
+        moment += 1
+        file.write_bytes(old)
+        child = os.fork()
+        if child == 0:
+            _rewrite_and_die(file, moment)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert status in (0, 9)
+        results.add(file.read_bytes())
+    assert results == {b"old = 1\n", b"new = 1\n"}
+    assert moment > 20

@@ -9,7 +9,7 @@ import pytest
 from spec_cases import ALL_RULES, Case, Mark, all_cases
 
 from loaderlint.linter.engine import Report, check_paths
-from loaderlint.linter.fix_run import SAFE_AND_UNSAFE, FixRun, fix
+from loaderlint.linter.fix_run import SAFE_AND_UNSAFE, Choice, FixRun, fix
 
 CASES = all_cases()
 
@@ -22,7 +22,7 @@ def check(path: Path) -> Report:
 
 def repaired(path: Path) -> tuple[Report, FixRun]:
     report = check(path)
-    run = fix(report, SAFE_AND_UNSAFE)
+    run = fix(report, Choice(SAFE_AND_UNSAFE))
     assert report.errors == []
     return report, run
 
