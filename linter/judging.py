@@ -84,10 +84,10 @@ def _retained(
         by_unit[event.kept.unit].append((event, rule))
     lenders = settings.lenders()
     for unit, mine in by_unit.items():
-        definite = [one for one, rule in mine if rule.fixable and not (one.conditional or one.is_callers)]
+        repairable = [one for one, rule in mine if rule.fixable and not one.is_callers]
         source = project.source(unit.path)
         around = Surroundings(source, settings.own_helper) if source is not None else None
-        repairs = _repairs(definite, project.functions_beside(unit), around)
+        repairs = _repairs(repairable, project.functions_beside(unit), around)
         for event, rule in mine:
             yield _finding(event, rule, _steps(event), _consequences(event, lenders), _fix(event, repairs))
 

@@ -14,7 +14,8 @@ Where device, dtype and layout already fit, these return the borrowed tensor its
     pending[name] = tensor.to(self.device, copy=True)
 
 ## Fix safety
-There is no repair: whether a copy is wanted here, and on which device, is for you to say. `copy=True` says it.
+The repair says that a copy is wanted: `copy=True`, or `.clone()` behind what has no such argument. It is unsafe where the
+holder may get the whole checkpoint.
 
 ## References
 - lil-vllm#282: `.contiguous()` and `.to(device)` that change nothing keep aliases of the lent buffer.
@@ -41,4 +42,4 @@ def message(event: Retention) -> str:
     )
 
 
-RULE = Rule[Retention]("LDR301", "conditional-copy-kept", Category.HAZARD, "0.1.0", False, matches, message)
+RULE = Rule[Retention]("LDR301", "conditional-copy-kept", Category.HAZARD, "0.1.0", True, matches, message)

@@ -80,6 +80,11 @@ def consumer_of(tree: Tree, use: cst.BaseExpression, scope: cst.CSTNode) -> Cons
         if isinstance(parent, cst.For) and parent.iter is node:
             found = Consumer(use, parent, None, None)
             break
+        if isinstance(parent, cst.CompFor) and parent.iter is node:
+            expression = tree.parent(parent)
+            if isinstance(expression, cst.GeneratorExp) and expression.for_in is parent:
+                node = expression  # It asks for no more than its own consumer does.
+                continue
         call = tree.parent(parent) if isinstance(parent, cst.Arg) and not parent.star else None
         if not isinstance(call, cst.Call):
             raise Refused(f"`{tree.brief(use)}` is used in `{tree.brief(parent)}`, not only iterated")

@@ -9,7 +9,7 @@ import libcst as cst
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.repairs.callees import Functions
 from loaderlint.linter.repairs.names import target_names
-from loaderlint.linter.repairs.shapes import OWNED, PLAIN, TENSOR, Many, Shape, Shapes, last_name
+from loaderlint.linter.repairs.shapes import OWNED, PLAIN, TENSOR, UNKNOWN, Many, Shape, Shapes, last_name
 from loaderlint.linter.repairs.tree import Refused, Tree
 
 _DISPLAYS = (cst.Tuple, cst.List, cst.Set)
@@ -109,7 +109,7 @@ class _Finder:
                 code = self._tree.brief(self._kept)
                 raise Refused(f"`{name.value}` in `{code}` holds more than one tensor")
             yield Place(name, tuple(part == TENSOR for part in shape))
-        elif isinstance(shape, Many) and shape.item != PLAIN and shape.item is not None:
+        elif isinstance(shape, Many) and shape.item not in (PLAIN, UNKNOWN, None):
             raise Refused(f"`{name.value}` holds more than one tensor")
 
     def _made_beside(self, name: cst.Name) -> cst.BaseExpression | None:

@@ -94,6 +94,9 @@ def _sure_copy(tree: Tree, tensor: cst.BaseExpression, copy: Copy) -> list[Edit]
     keyword = contracts.copy_if_true.get(name)
     if keyword is None or not tensor.args:
         return CLONE.edits(tree, tensor)
+    given = [one for one in tensor.args if one.keyword is not None and one.keyword.value == keyword]
+    if given:
+        return [replace(tree, given[0].value, "True")]
     return [insert(tree.end(tensor.args[-1].value), f", {keyword}=True")]
 
 

@@ -110,7 +110,8 @@ def _strategies(
         return [partial(call_in_line, tree, events), keep]
     if first.holder_kind is Holder.TEED:
         return [partial(_refuse_tee, tree, first)]
-    if first.holder_kind is Holder.MATERIALIZED:
+    unpacks = isinstance(first.kept.node, (cst.Tuple, cst.List))
+    if first.holder_kind is Holder.MATERIALIZED or unpacks:
         lazily = partial(_iterate, tree, first, known, functions)
         names = partial(_look_at_names, tree, first, known, functions)
         return [lazily, names, partial(own_whole_stream, tree, first), keep]

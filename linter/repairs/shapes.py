@@ -244,7 +244,13 @@ def _of_method(call: cst.Call, receiver: str) -> Shape:
     if effect == "metadata":
         return PLAIN
     keyword = contracts.copy_if_true.get(name)
-    copies = any(one.keyword is not None and one.keyword.value == keyword for one in call.args)
+    copies = any(
+        one.keyword is not None
+        and one.keyword.value == keyword
+        and isinstance(one.value, cst.Name)
+        and one.value.value == "True"
+        for one in call.args
+    )
     return receiver if effect in ("view", "conditional_copy", "mutate") and not copies else OWNED
 
 
