@@ -1,6 +1,7 @@
 """Random loaders, judged by the linter and run under the guard: how often the two agree.
 
-Prints each program on which they do not, made small, and exits with 1 if there is one.
+Prints each program on which they do not, made small, and exits with 1 if there is one. With --repairs the programs are
+repaired instead: each has to load the same as before, and nothing stale.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "differential"))
 
 from comparing import compare  # noqa: E402
 from random_programs import random_program  # noqa: E402
+from repairing import repaired  # noqa: E402
 from shrinking import shrunk  # noqa: E402
 
 
@@ -35,12 +37,28 @@ def show(code: str, seed: int) -> None:
     print(*disagreements(small), "", sep="\n")
 
 
+def repair_all(seeds: range) -> bool:
+    """Repair the programs and print the figures; whether any came out wrong."""
+    changed = wrong = 0
+    for seed in seeds:
+        result = repaired(random_program(seed))
+        changed += result.changed
+        wrong += bool(result.wrong)
+        if result.wrong:
+            print(f"--- program {seed}", result.code.rstrip(), result.wrong, "", sep="\n")
+    print(f"{len(seeds)} programs, {changed} repaired, {wrong} of them wrong")
+    return wrong > 0
+
+
 def main() -> None:
     """Compare the programs and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=3000, metavar="N", help="default 3000")
     parser.add_argument("--seed", type=int, default=0, help="the first program's; default 0")
+    parser.add_argument("--repairs", action="store_true", help="repair the programs, and run both forms")
     arguments = parser.parse_args()
+    if arguments.repairs:
+        sys.exit(repair_all(range(arguments.seed, arguments.seed + arguments.programs)))
     agreed = defective = 0
     for seed in range(arguments.seed, arguments.seed + arguments.programs):
         code = random_program(seed)
