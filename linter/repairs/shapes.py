@@ -104,7 +104,8 @@ class Shapes:
         shape = self.of(binding.value)
         if binding.looped:
             shape = item_of(shape)
-            if shape in (UNKNOWN, None) and binding.pair and not _is_mapping_view(binding.value):
+            pair = binding.pair and len(binding.path) == 1
+            if shape in (UNKNOWN, None) and pair and not _is_mapping_view(binding.value):
                 shape = (PLAIN, TENSOR)
         for place in binding.path:
             shape = UNKNOWN if place is None else _part(shape, place)
