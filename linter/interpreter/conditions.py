@@ -90,12 +90,12 @@ class Conditions(Core, ABC):
         name = test.expression if isinstance(test, cst.UnaryOperation) else test
         if isinstance(test, cst.Name) and test.value in ("True", "False"):
             return test.value == "True"
-        if not isinstance(name, cst.Name) or name.value not in _constant_parameters(context.function):
+        if not isinstance(name, cst.Name):
             return None
         (atom,) = (
             value if len(value := state.frames[context.frame].get(name.value, NOTHING)) == 1 else (None,)
         )
-        if not isinstance(atom, Flag):
+        if not isinstance(atom, Flag) or name.value not in _constant_parameters(context.function):
             return None
         return atom.value if name is test else not atom.value
 

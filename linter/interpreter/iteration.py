@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import replace
+from functools import partial
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import MAX_DEPTH
@@ -44,17 +45,13 @@ class Iteration(LazyIterators, ABC):
         self.look(state, value, to.node, to.context)
         choices = sorted((atom for atom in value if isinstance(atom, Ref)), key=lambda atom: atom.loc)
         items = _direct_items(value)
-        ends: list[State] = []
-        for atom in choices:
-            end = state.copy()
-            self._iterate_object(end, atom.loc, to)
-            ends.append(end)
+        ways = [partial(self._iterate_object, loc=atom.loc, to=to) for atom in choices]
         if items or not choices:
-            end = state.copy()
-            self.fixpoint(end, lambda now: to.on_item(now, items))
-            ends.append(end)
-        state.become(ends[0])
-        for end in ends[1:]:
+            ways.append(partial(self.fixpoint, once=lambda now: to.on_item(now, items)))
+        others = [state.copy() for _ in ways[1:]]
+        for way, end in zip(ways, (state, *others), strict=True):
+            way(end)
+        for end in others:
             state.join(end)
 
     def _iterate_object(self, state: State, loc: Loc, to: Consumer) -> None:

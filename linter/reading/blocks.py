@@ -16,6 +16,11 @@ def _blocks(kind: type[ast.AST]) -> tuple[str, ...]:
     return () if holds_none else tuple(name for name in _BLOCKS if name in kind._fields)
 
 
+def has_blocks(node: ast.AST) -> bool:
+    """Whether there may be statements inside `node`."""
+    return bool(_blocks(type(node)))
+
+
 def statements(parent: ast.AST) -> list[ast.AST]:
     """The statements directly inside `parent`; handlers and cases count as such."""
     return [node for name in _blocks(type(parent)) for node in getattr(parent, name)]

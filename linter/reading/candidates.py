@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from loaderlint.linter.reading.index import FileIndex, Function
 from loaderlint.linter.reading.offers import ANY, Offers
@@ -13,20 +13,23 @@ from loaderlint.linter.reading.offers import ANY, Offers
 _INSTALLED = r"""\.{name} = |["']{name}["']: (?!{name}\s*[,}}])|\bsetattr\([^,]+, *["']{name}["']"""
 
 
-def candidates(index: FileIndex, makers: Offers) -> Iterator[Function]:
+def candidates(
+    index: FileIndex, makers: Offers, is_plain: Callable[[Function], bool] = lambda _: False
+) -> Iterator[Function]:
     """The functions that handle a stream of their own: a parameter, or one that they ask a producer for.
 
-    `makers` are the functions of the project that hand out streams.
+    `makers` are the functions of the project that hand out streams. A function that only has a stream parameter, and
+    that `is_plain`, is left out.
     """
     around = _around_loaders(index)
     calls = MakerCalls(index, makers)
     for function in index.functions.values():
         if (
-            function.streams
-            or function.lent
+            function.lent
             or function in around
             or calls.made_in(function)
             or _installs_loader(function)
+            or (function.streams and not is_plain(function))
         ):
             yield function
 
@@ -100,6 +103,8 @@ def _around_loaders(index: FileIndex) -> set[Function]:
 def _installs_loader(function: Function) -> bool:
     """Whether the function gives a parameter a weight loader: as an attribute, in a dict of them, by `setattr`."""
     index = function.index
-    present = (name for name in index.contracts.loader_attributes if name in index.text)
-    patterns = (_INSTALLED.format(name=re.escape(name)) for name in present)
-    return any(index.has_line(function, index.lines_with(pattern)) for pattern in patterns)
+    return any(
+        index.has_line(function, index.lines_with(re.escape(name)))
+        and re.search(_INSTALLED.format(name=re.escape(name)), index.text_of(function))
+        for name in index.contracts.loader_attributes
+    )

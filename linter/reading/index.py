@@ -12,13 +12,13 @@ from functools import cached_property
 from itertools import accumulate
 
 from loaderlint.linter.contracts import Contracts
-from loaderlint.linter.reading.blocks import all_statements, statements
+from loaderlint.linter.reading.blocks import all_statements, has_blocks, statements
 from loaderlint.linter.reading.makers import Maker, attributes_of, maker
 from loaderlint.linter.reading.modules import Module, module_of
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.streams import Element, alias_element, stream_parameters
 
-_HOOK = r"\bself\.\w+\((?!\))"
+_HOOK = r"self\.\w+\((?!\))"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -157,7 +157,7 @@ class FileIndex:
                     self._global(node)
                 elif type(node).__name__ == "TypeAlias":  # `type X = ...`, from Python 3.12 on.
                     self.globals[node.name.id] = node.value
-                elif not isinstance(node, ast.expr):
+                elif has_blocks(node):
                     todo.append((node, prefix, owner, outer))
 
     def _import(self, node: ast.Import | ast.ImportFrom, for_module: bool) -> None:
@@ -227,6 +227,10 @@ class FileIndex:
     def text(self) -> str:
         """The whole file."""
         return "".join(self._lines)
+
+    def text_of(self, function: Function) -> str:
+        """The function's source, without its decorators."""
+        return "".join(self._lines[function.node.lineno - 1 : function.node.end_lineno])
 
     def has_line(self, function: Function, numbers: Sequence[int]) -> bool:
         """Whether one of these lines, given in order, is one of the function's."""

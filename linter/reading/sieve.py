@@ -10,10 +10,16 @@ from typing import NamedTuple
 
 from loaderlint.linter.contracts import Contracts
 
-# An annotated stream, and a loop over (or a copy of) something that is named like one.
-_ANNOTATION = re.compile(rb"(?:Itera(?:ble|tor)|Generator)(?:\[| as )")
+# A type of iterables with the type of its items, and a loop over (or a copy of) something that is named like weights.
+_ANNOTATION = re.compile(rb"(?:Itera(?:ble|tor)|Generator)(?: as |\[\s*[\"']?(?:\w+\.)*(?P<item>\w+))")
 _USE = re.compile(
-    rb"\b(?:in|list|dict|tuple|sorted|set)[ (]\s*\w*(?:weights?|tensors)(?:_(?:in|iter|iterator|stream|generator))?\b"
+    rb"\b(?:in|list|dict|tuple|sorted|set)[ (]\s*"
+    rb"(?P<name>\w*(?:weights?|tensors)(?:_(?:in|iter|iterator|stream|generator))?)\b"
+)
+# Items that are no tensors, and a parameter whose annotation, if there is one, says nothing about items.
+_PLAIN = {b"int", b"str", b"float", b"bool", b"bytes", b"object", b"None", b"Any"}
+_PARAMETER = (
+    rb"[(,]\s*(?:#[^\n]*\s+)*%s\s*(?:[,)=]|:\s*[\"']?(?:\w+\.)*(?:Async)?(?:Itera\w+|Generator|Any|object)\b)"
 )
 # What removes registered parameters from a module, in a file that also registers some.
 _REMOVES = (b"delattr(", b"._parameters", b"._buffers")
@@ -45,9 +51,9 @@ class Sieve:
     def may_handle_weights(self, data: bytes) -> bool:
         """Whether the file could hold a function that handles a weight stream; if not, nothing else looks at it."""
         # Plain substrings first: they are a hundred times faster than the patterns, and most files have none.
-        if b"Tensor" in data and b"uple[" in data and _ANNOTATION.search(data):
+        if b"Tensor" in data and b"uple[" in data and _names_pairs(data):
             return True
-        if (b"weight" in data or b"tensors" in data) and _USE.search(data):
+        if (b"weight" in data or b"tensors" in data) and _takes_weights(data):
             return True
         if b".register_" in data and any(mark in data for mark in _REMOVES):
             return True
@@ -59,6 +65,33 @@ class Sieve:
         """The names that a file's imports mention, "*" among them: near enough to tell whether to look closer."""
         names = _NAME.findall(b" ".join(_IMPORTED.findall(data)))
         return frozenset(name.decode() for name in names)
+
+
+def _names_pairs(data: bytes) -> bool:
+    """Whether an annotation may be that of a stream: its items are tuples, or have a name that the file gives them."""
+    for match in _ANNOTATION.finditer(data):
+        item = match["item"]
+        if item is None:
+            return True
+        if item in (b"tuple", b"Tuple"):
+            parts = data[match.end() : data.find(b"]", match.end())]
+            if not _PLAIN.issuperset(_NAME.findall(parts)):
+                return True
+        elif item not in _PLAIN and re.search(rb"\b%s\s*(?::[^=\n]*)?=|\btype %s\b" % (item, item), data):
+            return True
+    return False
+
+
+def _takes_weights(data: bytes) -> bool:
+    """Whether what is used like weights, and named like them, is a parameter of some function."""
+    names = {match["name"] for match in _USE.finditer(data)}
+    parameters = (match for name in names for match in re.finditer(_PARAMETER % name, data))
+    return any(_is_in_header(data, match.start()) for match in parameters)
+
+
+def _is_in_header(data: bytes, place: int) -> bool:
+    start = data.rfind(b"def ", 0, place)
+    return start >= 0 and not re.search(rb"\)\s*(?::|->)", data[start:place])
 
 
 def _marks(contracts: Contracts) -> Iterator[_Mark]:

@@ -111,6 +111,10 @@ def _meant(node: ast.expr, aliases: Mapping[str, ast.expr]) -> str:
 def _element(item: ast.expr | None, aliases: Mapping[str, ast.expr]) -> Element | None:
     if item is None:
         return None
+    if isinstance(item, ast.BinOp):
+        # `tuple[str, Tensor] | tuple[str, Tensor, dict]`: tensors come at the same places of each kind of item.
+        sides = [_element(_resolved(side, aliases), aliases) for side in (item.left, item.right)]
+        return min(filter(None, sides), key=len, default=None)
     if isinstance(item, ast.Subscript) and _meant(item.value, aliases) in ("tuple", "Tuple"):
         parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
         element = tuple(_part(_resolved(part, aliases) or part) for part in parts)
