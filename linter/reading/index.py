@@ -19,6 +19,7 @@ from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.streams import Element, alias_element, stream_parameters
 
 _HOOK = r"self\.\w+\((?!\))"
+_WORD = re.compile(r"\w+")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -133,7 +134,15 @@ class FileIndex:
         self._collect(tree)
         # Only now: names of types may be defined, or imported, below what uses them.
         for function in self.functions.values():
-            function.streams.update(stream_parameters(function.node, self.type_names))
+            if self._may_take_streams(function):
+                function.streams.update(stream_parameters(function.node, self.type_names))
+
+    def _may_take_streams(self, function: Function) -> bool:
+        """A first look at the words of a header: most functions take nothing of the kind."""
+        header = "".join(self._lines[function.node.lineno - 1 : function.node.body[0].lineno])
+        if any(hint in header for hint in ("Iter", "Generator", "weight", "tensors")):
+            return True
+        return not self.type_names.keys().isdisjoint(_WORD.findall(header))
 
     def _collect(self, tree: ast.Module) -> None:
         """One walk over statements; expressions hold no definitions that matter here."""

@@ -7,26 +7,27 @@ costs.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.streams import PAIR
 
-# What may change, keep or delay anything on a way of its own.
-_INVOLVED = (
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Yield, ast.YieldFrom, ast.Try, ast.Global,
-    ast.Nonlocal, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.Match,
-)  # fmt: skip
+# What may change, keep or delay anything on a way of its own. Text is enough: a comment that mentions one costs time.
+_INVOLVED = re.compile(r"\b(?:yield|lambda|try|global|nonlocal|async|await|match|class)\b|\bdef\b[^\0]*\bdef\b")
 # What a tensor says of itself.
 _METADATA = ("shape", "dtype", "device", "ndim")
 
 
 def is_plain(function: Function, project: Project) -> bool:
     """Whether `function` does nothing with its only stream but to hand it, or each of its tensors, on at once."""
-    if list(function.streams.values()) != [PAIR] or not _is_straight(function.node):
+    if list(function.streams.values()) != [PAIR]:
         return False
-    (stream,) = function.streams
+    (stream,), text = function.streams, function.index.text_of(function)
+    # In the header, and once more.
+    if len(re.findall(rf"\b{stream}\b", text)) != 2 or _INVOLVED.search(text):
+        return False
     uses = [node for node in ast.walk(function.node) if isinstance(node, ast.Name) and node.id == stream]
     if len(uses) != 1:
         return False
@@ -37,11 +38,6 @@ def is_plain(function: Function, project: Project) -> bool:
         if isinstance(value, ast.Call) and uses[0] in value.args:
             return _is_judged_there(value, function, project)
     return False
-
-
-def _is_straight(function: ast.FunctionDef) -> bool:
-    inner = (node for statement in function.body for node in ast.walk(statement))
-    return not any(isinstance(node, _INVOLVED) for node in inner)
 
 
 def _always_run(function: ast.FunctionDef) -> Iterator[ast.stmt]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -19,9 +20,10 @@ def own_nodes(*roots: ast.AST) -> Iterator[ast.AST]:
             todo.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
-def body_nodes(function: Definition) -> Iterator[ast.AST]:
+@cache
+def body_nodes(function: Definition) -> tuple[ast.AST, ...]:
     """Everything in the function's own body, in order of the source."""
-    return own_nodes(*function.body)
+    return tuple(own_nodes(*function.body))
 
 
 def parameters(function: Definition) -> list[str]:
