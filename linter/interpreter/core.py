@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 
 import libcst as cst
@@ -45,6 +45,8 @@ class Core(Untouched, ABC):
         self._texts: dict[cst.CSTNode, str] = {}
         self._verdicts: dict[cst.CSTNode, Value] = {}
         self._calls = 0
+        # Results of calls that changed nothing, with the objects that they were made with.
+        self._results: dict[Hashable, tuple[Value, tuple[Obj, ...]]] = {}
         # The slots that are named after variables, by frame.
         self._variable_slots: dict[int, set[str]] = {}
 
@@ -281,6 +283,10 @@ class Core(Untouched, ABC):
         emit: Callable[[State, Context], None],
     ) -> None:
         """Run the clauses of a comprehension."""
+
+    @abstractmethod
+    def global_place(self, index: FileIndex) -> Loc:
+        """Where the module's global variables are."""
 
     @abstractmethod
     def global_object(self, state: State, index: FileIndex) -> Loc:

@@ -59,7 +59,7 @@ class Expressions(Core, ABC):
         return self._global(name, state, context.index)
 
     def _global(self, name: str, state: State, index: FileIndex) -> Value:
-        shared = state.heap.get(self._globals(index))
+        shared = state.heap.get(self.global_place(index))
         if shared is not None and name in shared.fields:
             return shared.fields[name]
         if name in index.imports:
@@ -78,12 +78,13 @@ class Expressions(Core, ABC):
                 return value
         return NOTHING if name in index.globals else frozenset({Named(index.named(name))})
 
-    def _globals(self, index: FileIndex) -> Loc:
+    def global_place(self, index: FileIndex) -> Loc:
+        """Where the module's global variables are."""
         return Loc(self.number(("globals", index)))
 
     def global_object(self, state: State, index: FileIndex) -> Loc:
         """The object whose attributes are a module's global variables."""
-        loc = self._globals(index)
+        loc = self.global_place(index)
         state.heap.setdefault(loc, Obj(Kind.OBJECT, escapes=True))
         return loc
 

@@ -9,10 +9,11 @@ from functools import cache
 
 import libcst as cst
 from loaderlint.linter.interpreter.conditions import all_or_none
-from loaderlint.linter.interpreter.core import MAX_CALLS, MAX_DEPTH, Core
+from loaderlint.linter.interpreter.core import MAX_CALLS, MAX_DEPTH
 from loaderlint.linter.interpreter.events import Site
 from loaderlint.linter.interpreter.frames import Argument, Context
 from loaderlint.linter.interpreter.heap import Kind, Obj
+from loaderlint.linter.interpreter.repeating import Repetitions
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
@@ -34,7 +35,7 @@ from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.nodes import walk
 
 
-class Functions(Core, ABC):
+class Functions(Repetitions, ABC):
     """Runs the bodies of functions, where they are called, with what they capture."""
 
     def run_as_loader(self, loader: Value, node: cst.CSTNode, state: State, context: Context) -> None:
@@ -91,13 +92,32 @@ class Functions(Core, ABC):
         if context.runs(code):
             # A recursion adds nothing to what its first round does.
             return NOTHING
+        arguments = [replace(item, value=_literal_flags(item)) for item in arguments]
+        call = self.repeatable(loc, made_in, arguments, state)
+        known = self.known(call)
+        if known is not None:
+            return known
         self._calls += 1
         if context.depth() >= MAX_DEPTH or self._calls > MAX_CALLS:
             return self._unknown(arguments, node, state, context)
+        result = self._run_body(code, made_in, obj.fields, arguments, node, state, context)
+        self.remember(call, result, state)
+        return result
+
+    def _run_body(
+        self,
+        code: cst.CSTNode,
+        made_in: Context,
+        defaults: dict[str, Value],
+        arguments: Sequence[Argument],
+        node: cst.CSTNode,
+        state: State,
+        context: Context,
+    ) -> Value:
         frame = self.number(("call", node, code, context.frame))
         self.parents[frame] = made_in.frame
         self.begun(frame, state)
-        state.frames[frame] = self._bound(code, obj.fields, arguments, node, state, context)
+        state.frames[frame] = self._bound(code, defaults, arguments, node, state, context)
         inner = Context(
             frame, made_in.index, made_in.owner, made_in.unit, code, _qualname(code, made_in), context, node
         )
@@ -163,7 +183,6 @@ class Functions(Core, ABC):
     ) -> dict[str, Value]:
         """The parameters' values. Starred arguments fill what is left; `*args` and `**kwargs` become containers."""
         bound = dict(defaults)
-        arguments = [replace(item, value=_literal_flags(item)) for item in arguments]
         names = [parameter.name.value for parameter in _parameters(code)]
         in_order = len(names) - len(code.params.kwonly_params)
         positional = [item.value for item in arguments if not item.keyword and not item.star]

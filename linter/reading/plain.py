@@ -15,7 +15,9 @@ from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.streams import PAIR
 
 # What may change, keep or delay anything on a way of its own. Text is enough: a comment that mentions one costs time.
-_INVOLVED = re.compile(r"\b(?:yield|lambda|try|global|nonlocal|async|await|match|class)\b|\bdef\b[^\0]*\bdef\b")
+_INVOLVED = re.compile(
+    r"\b(?:yield|lambda|try|global|nonlocal|async|await|match|class)\b|\bdef\b[^\0]*\bdef\b"
+)
 # What a tensor says of itself.
 _METADATA = ("shape", "dtype", "device", "ndim")
 
