@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from loaderlint.linter.reading.blocks import statements
 from loaderlint.linter.reloading.nodes import Definition, attributes_set, bindings, own_nodes
 
 
@@ -27,13 +26,19 @@ def carrying(methods: list[Definition], loaders: frozenset[str]) -> set[str]:
 
 def _certain(method: Definition) -> Iterator[ast.stmt]:
     """The simple statements that no test stands before."""
-    todo: list[ast.AST] = [method]
+    todo: list[ast.stmt] = list(reversed(method.body))
     while todo:
-        for node in statements(todo.pop()):
-            if isinstance(node, (ast.With, ast.AsyncWith)):
-                todo.append(node)
-            elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr)):
-                yield node
+        node = todo.pop()
+        if isinstance(node, (ast.With, ast.AsyncWith)) or _is_always_taken(node):
+            todo += reversed(node.body)
+        elif isinstance(node, ast.Try):
+            todo += reversed([*node.body, *node.finalbody])
+        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr)):
+            yield node
+
+
+def _is_always_taken(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and bool(node.test.value)
 
 
 def _given(statement: ast.stmt, method: Definition, loaders: frozenset[str]) -> Iterator[ast.expr]:
