@@ -105,6 +105,6 @@ def _installs_loader(function: Function) -> bool:
     index = function.index
     return any(
         index.has_line(function, index.lines_with(re.escape(name)))
-        and re.search(_INSTALLED.format(name=re.escape(name)), index.text_of(function))
+        and re.search(_INSTALLED.format(name=re.escape(name)), index.source_of(function))
         for name in index.contracts.loader_attributes
     )

@@ -237,7 +237,7 @@ class FileIndex:
         """The whole file."""
         return "".join(self._lines)
 
-    def text_of(self, function: Function) -> str:
+    def source_of(self, function: Function) -> str:
         """The function's source, without its decorators."""
         return "".join(self._lines[function.node.lineno - 1 : function.node.end_lineno])
 

@@ -26,7 +26,7 @@ def is_plain(function: Function, project: Project) -> bool:
     """Whether `function` does nothing with its only stream but to hand it, or each of its tensors, on at once."""
     if list(function.streams.values()) != [PAIR]:
         return False
-    (stream,), text = function.streams, function.index.text_of(function)
+    (stream,), text = function.streams, function.index.source_of(function)
     # In the header, and once more.
     if len(re.findall(rf"\b{stream}\b", text)) != 2 or _INVOLVED.search(text):
         return False
