@@ -100,6 +100,7 @@ class Contracts:
     loader_tensors: frozenset[str] = frozenset()
     loader_results: frozenset[str] = frozenset()
     loader_after: frozenset[str] = frozenset()
+    loader_small: frozenset[str] = frozenset()
 
     def add(self, data: Mapping[str, Any]) -> None:
         """Merge tables of the schema. Raises `ContractError` for anything else."""
@@ -130,8 +131,8 @@ class Contracts:
 
     def _add_weight_loader(self, entries: Mapping[str, Any]) -> None:
         for key, names in entries.items():
-            if key not in ("attributes", "parameters", "tensors", "results", "after"):
-                known = "attributes, parameters, tensors, results, after"
+            if key not in ("attributes", "parameters", "tensors", "results", "after", "small"):
+                known = "attributes, parameters, tensors, results, after, small"
                 raise ContractError(("weight_loader", key), f"unknown key `{key}`; there are: {known}")
             known_names = frozenset() if key == "parameters" else getattr(self, f"loader_{key}")
             setattr(self, f"loader_{key}", known_names | frozenset(_names("weight_loader", key, names)))

@@ -14,11 +14,13 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
+    Copy,
     Loan,
     Ref,
     Text,
     Tuple,
     Value,
+    copied_of,
     is_text,
     loans,
 )
@@ -106,7 +108,7 @@ class Assignments(Core, ABC):
                     else atom.items[place : place + 1 or None]
                 )
                 found.update(*items)
-            elif isinstance(atom, (Loan, Text)):
+            elif isinstance(atom, (Loan, Text, Copy)):
                 found.add(atom)
             elif isinstance(atom, Ref) and atom.loc in state.heap:
                 obj = state.heap[atom.loc]
@@ -163,6 +165,7 @@ class Assignments(Core, ABC):
                 state.heap[loc] = replace(known.with_item(held, slot, single), keys=known.keys | text)
                 self.put_aside(state, loc, kept)
                 self.belong_to_module(base, held, site.node, state, context)
+                state.copied |= copied_of(value)
                 stored = True
         if not stored:
             # A slot of a tensor: the data is copied into it.

@@ -20,6 +20,7 @@ from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
+    Copy,
     Guard,
     Instance,
     Loan,
@@ -57,6 +58,8 @@ class Calls(Core, ABC):
             return self.call(self.project_function(function, state), bound, node, state, context)
         if method and not callee:
             return self._unknown_method(node.func.attr.value, arguments, node, state, context)
+        if method and self.copies_made:
+            self.copied_again(callee, node, context)
         result = self.call(callee, arguments, node, state, context)
         if any(isinstance(atom, Guard) for atom in result):
             self._verdicts[node] = result
@@ -207,6 +210,8 @@ class Calls(Core, ABC):
         for atom in method.receiver:
             if isinstance(atom, Loan):
                 results |= self.tensor_method(atom, method.name, arguments, node, state, context)
+            elif isinstance(atom, Copy):
+                results |= self.copy_method(atom, method.name, arguments, node, state, context)
             elif isinstance(atom, Text):
                 results |= TEXT
             elif isinstance(atom, Instance):
@@ -300,6 +305,7 @@ class Calls(Core, ABC):
             for item in arguments:
                 self.read(state, item.value, node, context)
                 self.copy_in_background(name, item.value, item.node, arguments, node, state, context)
+                self.copied_to_be_copied(item, node, context)
             return NOTHING
         adopted = self.contracts.adopt_if_true.get(name)
         if lent and adopted is not None and literal_argument(arguments, adopted) is True:

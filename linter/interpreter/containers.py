@@ -20,6 +20,7 @@ from loaderlint.linter.interpreter.values import (
     Ref,
     Tuple,
     Value,
+    copied_of,
     is_text,
     ref,
     tuple_of,
@@ -165,6 +166,7 @@ class Containers(Core, ABC):
         state.heap[loc] = replace(
             obj.with_item(self.keep(value, kept), slot, single=loc.recent), keys=obj.keys | text
         )
+        state.copied |= copied_of(value)
 
     def materialized(
         self, value: Value, node: cst.CSTNode, source: cst.CSTNode, state: State, context: Context

@@ -7,6 +7,7 @@ from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     Atom,
+    Copy,
     Guard,
     Instance,
     Loan,
@@ -47,6 +48,7 @@ def _atom(atom: Atom, state: State, depth: int) -> str:
     simple = {
         Text: "text",
         Owned: "owned tensor",
+        Copy: "copy of a lent tensor",
         Method: "method",
         Guard: "true only for what is not marked as lent",
     }

@@ -118,11 +118,15 @@ class Displays(Core, ABC):
             self.assign(clause.target, item, now, inner, Assignment(clause.target, clause.target))
             for condition in clause.ifs:
                 self.evaluate(condition.test, now, inner)
+            before = now.copied
             following = clause.inner_for_in
             if following is None:
                 emit(now, inner)
             else:
                 self._clause(following, self.evaluate(following.iter, now, inner), now, inner, emit)
+            if clause.ifs:
+                # An item that is filtered out is not copied.
+                now.copied &= before
 
         pairs = isinstance(clause.target, (cst.Tuple, cst.List)) and len(clause.target.elements) >= 2
         self.iterate(state, source, clause, inner, on_item, pairs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
@@ -33,6 +33,8 @@ class Fact(str, Enum):
     MUTATED = "mutated"
     MARKER_LOST = "marker-lost"
     STACK_REQUIRED = "stack-required"
+    COPY_HELD = "copy-held"
+    COPIED_AGAIN = "copied-again"
     ANSWER_LOST = "answer-lost"
     LOADER_LOST = "loader-lost"
     RESTORED_OVER = "restored-over"
@@ -115,6 +117,18 @@ class Observation:
     notes: tuple[Note, ...] = ()
     detail: str = ""
     assumptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HeldCopy(Observation):
+    """Copies that `made` makes of a stream's tensors are still held, by `at` in a container, when the stream has moved on.
+
+    `whole` says that each tensor is copied and held, whatever it is called.
+    """
+
+    made: Site = field(kw_only=True)
+    holder_kind: Holder = field(kw_only=True)
+    whole: bool = field(kw_only=True)
 
 
 Event: TypeAlias = "Retention | Observation"

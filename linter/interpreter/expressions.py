@@ -13,6 +13,7 @@ from loaderlint.linter.interpreter.values import (
     NOTHING,
     TEXT,
     Atom,
+    Copy,
     Flag,
     Instance,
     Loan,
@@ -92,7 +93,7 @@ class Expressions(Core, ABC):
         found = self.member(node, state, context)
         # An attribute of a tensor that is not called is metadata, or a view that a contract names.
         return frozenset(
-            atom for atom in found if not (isinstance(atom, Method) and any(loans(atom.receiver)))
+            atom for atom in found if not (isinstance(atom, Method) and any(map(_is_tensor, atom.receiver)))
         )
 
     def member(self, node: cst.Attribute, state: State, context: Context) -> Value:
@@ -107,7 +108,9 @@ class Expressions(Core, ABC):
                 found |= self.view(frozenset({atom}), node, context)
             elif isinstance(atom, Named):
                 found.add(Named(f"{atom.name}.{name}"))
-            elif isinstance(atom, (Loan, Text, Instance)):
+            elif isinstance(atom, Copy) and self.contracts.tensor_attributes.get(name) == "view":
+                found.add(atom)
+            elif isinstance(atom, (Loan, Text, Instance, Copy)):
                 found.add(Method(frozenset({atom}), name))
             elif isinstance(atom, Ref) and atom.loc in state.heap:
                 obj, getter = state.heap[atom.loc], self.accessor(atom.loc, name, state)
@@ -164,7 +167,10 @@ class Expressions(Core, ABC):
         for atom in base:
             if isinstance(atom, Loan):
                 found |= self.view(frozenset({atom}), node, context)
-            elif isinstance(atom, Text):
+            elif isinstance(atom, (Text, Copy)):
+                found.add(atom)
+            elif isinstance(atom, Named) and atom.name in self.contracts.classes:
+                # `list[Pair]()` makes a list.
                 found.add(atom)
             elif isinstance(atom, Tuple):
                 found |= _selected(atom, node)
@@ -271,6 +277,10 @@ class Expressions(Core, ABC):
 
     def _eval_StarredElement(self, node: cst.StarredElement, state: State, context: Context) -> Value:
         return self.evaluate(node.value, state, context)
+
+
+def _is_tensor(atom: Atom) -> bool:
+    return isinstance(atom, (Loan, Copy))
 
 
 def _is_kind(atom: Atom, kind: Kind, state: State) -> bool:

@@ -15,6 +15,7 @@ from loaderlint.linter.interpreter.lazy import LazyIterators
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     NOTHING,
+    Copy,
     Loan,
     Loc,
     Ref,
@@ -100,9 +101,11 @@ class Iteration(LazyIterators, ABC):
             # Whoever took the rest in the step before, it has given an item: it was not over.
             now.ended.pop(loc, None)
             self.advance(now, loc, site)
+            now.copied -= {lender}
             self.loops.append((lender, site))
             to.on_item(now, fresh_item(element, lender, site))
             self.loops.pop()
+            self.look_at_copies(now, lender, site)
 
         self.fixpoint(state, once)
         # Asking for the item after the last one ends the last lease.
@@ -182,7 +185,7 @@ def _direct_items(value: Value) -> Value:
     """The items of what is iterated without the heap: rows of a tensor, a tuple's items, characters."""
     found: set[object] = set()
     for atom in value:
-        if isinstance(atom, (Loan, Text)):
+        if isinstance(atom, (Loan, Text, Copy)):
             found.add(atom)
         elif isinstance(atom, Tuple):
             found.update(*atom.items)

@@ -13,6 +13,7 @@ from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import (
     Atom,
+    Copy,
     Guard,
     Kept,
     Loan,
@@ -25,6 +26,9 @@ from loaderlint.linter.interpreter.values import (
     rewrite,
 )
 from loaderlint.linter.reading.nodes import walk
+
+# Holders that take one tensor after the other.
+COLLECTING = frozenset({Holder.MATERIALIZED, Holder.LIST, Holder.DICT})
 
 
 class Leases(ABC):
@@ -58,6 +62,8 @@ class Leases(ABC):
                 return frozenset({Tuple(tuple(items))})
 
         def held(atom: Atom) -> Atom:
+            if isinstance(atom, Copy):
+                return atom._replace(held=kept) if kept.kind in COLLECTING and atom.held is None else atom
             if not isinstance(atom, Loan) or atom.stale:
                 return atom
             # What a `partial` has captured, or a parameter is made of, stays so wherever that is put.
@@ -95,6 +101,8 @@ class Leases(ABC):
         def aged(atom: Atom) -> Atom:
             if isinstance(atom, Guard) and atom.stream == stream:
                 return Owned()
+            if isinstance(atom, Copy):
+                return atom._replace(stale=True) if atom.stream == stream else atom
             if not isinstance(atom, Loan) or atom.stale or atom.stream != stream:
                 return atom
             stale = atom._replace(stale=True)

@@ -29,17 +29,18 @@ class State:
 
     A `dead` state is unreachable: nothing changes it, and joining it adds nothing. `pending` are the futures whose
     work may still be running, `facts` the outcomes of conditions: the frame and text of one, and its names. `ended` are
-    the streams that are over on every way that leads here, `aside` the containers that generators fill. `touched`
-    are the streams that may have been mentioned, `loads` where on some way weights come from elsewhere, and the stream
-    that had not been mentioned before.
+    the streams that are over on every way that leads here, `copied` those whose newest item is, on every such way,
+    copied and held, `aside` the containers that generators fill. `touched` are the streams that may have been
+    mentioned, `loads` where on some way weights come from elsewhere, and the stream that had not been mentioned before.
     """
 
-    __slots__ = ("frames", "heap", "pending", "facts", "ended", "aside", "touched", "loads", "dead")
+    __slots__ = ("frames", "heap", "pending", "copied", "facts", "ended", "aside", "touched", "loads", "dead")
 
     def __init__(self) -> None:
         self.frames: dict[int, dict[str, Value]] = {}
         self.heap: dict[Loc, Obj] = {}
         self.pending: frozenset[Loc] = frozenset()
+        self.copied: frozenset[Loc] = frozenset()
         self.facts: dict[tuple[int, str], tuple[bool, frozenset[str]]] = {}
         self.ended: dict[Loc, Ended] = {}
         self.aside: dict[Loc, Aside] = {}
@@ -58,6 +59,7 @@ class State:
         self.frames = {frame: dict(names) for frame, names in other.frames.items()}
         self.heap = dict(other.heap)
         self.pending = other.pending
+        self.copied = other.copied
         self.facts = dict(other.facts)
         self.ended = dict(other.ended)
         self.aside = dict(other.aside)
@@ -82,6 +84,7 @@ class State:
                 if known is not value:
                     mine[name] = known | value
         self.pending |= other.pending
+        self.copied &= other.copied
         self.touched |= other.touched
         self.loads |= other.loads
         if other.aside:
@@ -162,6 +165,7 @@ class State:
             and self.frames == other.frames
             and self.heap == other.heap
             and self.pending == other.pending
+            and self.copied == other.copied
             and self.ended == other.ended
             and self.aside == other.aside
             and self.touched == other.touched

@@ -61,7 +61,7 @@ class Libraries(Lending, Workers, ABC):
         self.copy_in_background(name, receiver, receiver_node(node), arguments, node, state, context)
         copies = self.contracts.copy_if_true.get(name)
         if effect == "copy" or (copies is not None and literal_argument(arguments, copies) is True):
-            return NOTHING
+            return self.copied(loan, name, node, context)
         return made_conditional(receiver)
 
     def library_call(

@@ -124,6 +124,18 @@ class Owned(NamedTuple):
     mark: str = "owned"
 
 
+class Copy(NamedTuple):
+    """Memory of its own, made of a borrowed tensor at `made`. It is `stale` in name only: the stream has moved on since.
+
+    `held` is the statement or expression that put it into a container.
+    """
+
+    stream: Loc
+    made: Site
+    held: Kept | None = None
+    stale: bool = False
+
+
 class Guard(NamedTuple):
     """A truth value that is true only if the item that `stream` lent at `borrowed` carries no ownership marker."""
 
@@ -137,7 +149,7 @@ class Flag(NamedTuple):
     value: bool
 
 
-Atom: TypeAlias = "Loan | Text | Ref | Tuple | Named | Instance | Method | Owned | Guard | Flag"
+Atom: TypeAlias = "Loan | Text | Ref | Tuple | Named | Instance | Method | Owned | Copy | Guard | Flag"
 Value: TypeAlias = "frozenset[Atom]"
 
 NOTHING: Value = frozenset()
@@ -184,6 +196,13 @@ def _rewrite_atom(atom: Atom, change: Callable[[Atom], Atom]) -> Atom:
     if isinstance(atom, Method):
         return Method(rewrite(atom.receiver, change), atom.name)
     return change(atom)
+
+
+def copied_of(value: Value) -> frozenset[Loc]:
+    """The streams of which `value` is, in any case, a copy of the newest item."""
+    tensors = [atom for atom in leaves(value) if isinstance(atom, (Copy, Loan, Owned))]
+    copied = all(isinstance(atom, Copy) and not atom.stale for atom in tensors)
+    return frozenset(atom.stream for atom in tensors) if copied else frozenset()  # type: ignore[union-attr]
 
 
 def loans(value: Value) -> Iterator[Loan]:

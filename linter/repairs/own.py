@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import libcst as cst
 from loaderlint.linter.contracts import load_contracts
 from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Holder, Retention
-from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.repairs.callees import Functions
 from loaderlint.linter.repairs.copies import CLONE, Copy, host_copy
+from loaderlint.linter.repairs.draining import gives_up
 from loaderlint.linter.repairs.edit import insert, replace
 from loaderlint.linter.repairs.lent import Place, lent_places, unpacking_target
 from loaderlint.linter.repairs.mixing import meets_other_tensors
-from loaderlint.linter.repairs.names import bound_names
 from loaderlint.linter.repairs.texts import short
 from loaderlint.linter.repairs.tree import Tree
 
 _COLLECTIONS = (Holder.LIST, Holder.MATERIALIZED)
-_REMOVALS = ("pop", "popitem", "popleft", "clear", "remove")
-_DOTTED = re.compile(r"[\w.]+")
 
 
 def own(tree: Tree, events: Sequence[Retention], functions: Functions) -> Fix:
@@ -107,28 +103,9 @@ def _may_hold_everything(tree: Tree, event: Retention) -> bool:
         return False
     around = [one for one in tree.ancestors(node) if one is not scope and tree.inside(one, scope)]
     loops = [one for one in around if isinstance(one, (cst.For, cst.While))]
-    if any(_gives_up(tree, event.holder, loop) for loop in loops or [tree.unit.function]):
+    if any(gives_up(tree, event.holder, loop) for loop in loops or [tree.unit.function]):
         return False
     if event.holder_kind is not Holder.DICT:
         return True
     inner = around[: around.index(loops[0])] if loops else []
     return bool(loops) and not any(isinstance(one, cst.If) for one in inner)
-
-
-def _gives_up(tree: Tree, holder: str, code: cst.CSTNode) -> bool:
-    """Whether `code` takes something out of the holder, or starts it anew."""
-    match = _DOTTED.match(holder)
-    names = {match.group(), match.group().rpartition(".")[0]} - {""} if match else set()
-    if isinstance(code, (cst.For, cst.While)) and names & bound_names(code.body):
-        return True
-    uses = (node for node in walk(code) if isinstance(node, (cst.Name, cst.Attribute)))
-    return any(_is_removal(tree, use) for use in uses if tree.text(use) in names)
-
-
-def _is_removal(tree: Tree, use: cst.Name | cst.Attribute) -> bool:
-    parent = tree.parent(use)
-    while isinstance(parent, cst.Subscript) and parent.value is use:
-        use, parent = parent, tree.parent(parent)
-    if isinstance(parent, cst.Attribute):
-        return parent.attr.value in _REMOVALS
-    return isinstance(parent, cst.Del)

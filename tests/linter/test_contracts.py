@@ -199,7 +199,7 @@ def load_weights(registry, weights: Iterable[tuple[str, torch.Tensor]]):
         (table("functions", "view = ['engine.ops.part']"), "kept[name] = ops.part(weight) + 1", None, None),
         (table("functions", "conditional_copy = ['engine.ops.t']"), "kept[0] = ops.t(weight)", *HAZARD),
         (table("tensor_methods", "copy = ['to']"), "kept[name] = weight.to('cpu')", None, "LDR301"),
-        (table("tensor_methods", "copy = ['owned']"), "kept[name] = weight.owned()", None, None),
+        (table("tensor_methods", "copy = ['owned']"), "kept[name] = weight.owned()", "LDR305", None),
         (table("tensor_methods", "view = ['part']"), "kept[name] = weight.part(0)", "LDR103", None),
         (table("tensor_methods", "conditional_copy = ['on']"), "kept[name] = weight.on(0)", "LDR301", None),
         (table("tensor_methods", "metadata = ['layout_of']"), "kept[name] = weight.layout_of()", None, None),
@@ -316,7 +316,14 @@ def test_the_guide_names_every_table_and_no_other() -> None:
     headings = set(re.findall(r"^### `\[+(\w+)\]+`$", GUIDE, re.M))
     assert headings == {*EFFECTS, *OPERATIONS, "producer", "weight_loader"}
     assert documented("`[[producer]]`") == set(Producer.__dataclass_fields__)
-    assert documented("`[weight_loader]`") == {"attributes", "parameters", "tensors", "results", "after"}
+    assert documented("`[weight_loader]`") == {
+        "attributes",
+        "parameters",
+        "tensors",
+        "results",
+        "after",
+        "small",
+    }
     assert documented("Leases") == set(LEASES)
 
 

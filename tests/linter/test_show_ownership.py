@@ -41,7 +41,7 @@ def test_inside_the_step(shown) -> None:
     status, variables = shown("10")
     assert status == 0
     assert variables["weight"] == "lent tensor (borrowed at 3:5, kept at 3:9)"
-    assert variables["owned"] == "nothing lent"
+    assert variables["owned"] == "copy of a lent tensor"
     assert variables["maybe"] == "lent tensor (borrowed at 3:5, kept at 6:9), or a copy of it"
     assert variables["names"] == "list of text"
     assert variables["weights"] == "weight stream"
@@ -50,7 +50,7 @@ def test_inside_the_step(shown) -> None:
 def test_after_the_stream_has_ended(shown) -> None:
     _, variables = shown("11")
     assert variables["scale"] == "stale tensor (borrowed at 3:5, kept at 8:13)"
-    assert variables["kept"] == "dict of (nothing lent, stale tensor (borrowed at 3:5, kept at 9:9))"
+    assert variables["kept"] == "dict of (copy of a lent tensor, stale tensor (borrowed at 3:5, kept at 9:9))"
 
 
 @pytest.mark.parametrize("place", ["1", "99"])

@@ -9,6 +9,7 @@ import pytest
 from spec_cases import ALL_RULES, Case, Mark, all_cases
 
 from loaderlint.linter.engine import Report, check_paths
+from loaderlint.linter.findings import Finding
 from loaderlint.linter.fix_run import SAFE_AND_UNSAFE, Choice, FixRun, fix
 
 CASES = all_cases()
@@ -25,6 +26,12 @@ def repaired(path: Path) -> tuple[Report, FixRun]:
     run = fix(report, Choice(SAFE_AND_UNSAFE))
     assert report.errors == []
     return report, run
+
+
+def without_cost(report: Report, case: Case) -> list[Finding]:
+    """What is left after repairs. One that owns much of a stream is right, and what it costs is found afterwards."""
+    costs = {"LDR302", "LDR305"} - {mark.code for mark in case.reported}
+    return [finding for finding in report.findings if finding.code not in costs]
 
 
 def places(report: Report, columns: dict[tuple[int, str], int]) -> list[Mark]:
@@ -69,7 +76,8 @@ def test_repairs(case: Case, loader: Path) -> None:
     # A block that is the same as the code says that there is no repair: better none than a wrong one.
     assert (run.findings > 0) is (case.fixed != case.code)
     # What was repaired is found no more, and a second run changes nothing.
-    assert len(check(loader).findings) == len(report.findings) == before - run.findings
+    assert len(check(loader).findings) == len(report.findings)
+    assert len(without_cost(report, case)) == before - run.findings
     repaired(loader)
     assert loader.read_text("utf-8") == case.fixed
 
@@ -80,7 +88,7 @@ def test_whatever_is_repaired_still_parses_and_stays_repaired(case: Case, loader
     report, run = repaired(loader)
     once = loader.read_text("utf-8")
     ast.parse(once)
-    assert len(report.findings) <= before - run.findings
+    assert len(without_cost(report, case)) <= before - run.findings
     if not case.reported:
         assert once == case.code
     repaired(loader)

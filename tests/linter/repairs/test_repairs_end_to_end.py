@@ -119,7 +119,8 @@ def test_a_loader_is_found_repaired_and_then_right(body):
     after = repaired(body)
     assert check_file(before) and after.repaired
     assert not equal(load(before.text, weights), weights)
-    assert not after.findings and not after.withdrawn
+    # A repair may own the whole stream. That is right, and costs what LDR305 says.
+    assert {finding.code for finding in after.findings} <= {"LDR305"} and not after.withdrawn
     assert equal(load(after.source.text, weights), weights)
     assert repair(after.source, check_file(after.source), ALL, check_file).source.text == after.source.text
 
