@@ -106,12 +106,18 @@ class Copies(Core, ABC):
 
 def _held(state: State, stream: Loc) -> Iterator[Copy]:
     """The copies in containers that can be reached, or that are just being made of the whole stream."""
-    live = state.live()
-    for loc, obj in state.heap.items():
-        for atom in leaves(obj.contents) if obj.kind in CONTAINER_KINDS else ():
-            held = atom.held if isinstance(atom, Copy) and atom.stream == stream else None
-            if held is not None and (loc in live or (loc.recent and held.kind is Holder.MATERIALIZED)):
-                yield atom
+    kept = [
+        (loc, atom, atom.held)
+        for loc, obj in state.heap.items()
+        if obj.kind in CONTAINER_KINDS
+        for atom in leaves(obj.contents)
+        if isinstance(atom, Copy) and atom.stream == stream and atom.held is not None
+    ]
+    # What can be reached is looked up only where it matters: it takes long.
+    live = state.live() if kept else ()
+    for loc, atom, held in kept:
+        if loc in live or (loc.recent and held.kind is Holder.MATERIALIZED):
+            yield atom
 
 
 def _is_called(context: Context) -> bool:
