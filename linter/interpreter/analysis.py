@@ -9,7 +9,6 @@ from loaderlint.linter.interpreter.attributes import Attributes
 from loaderlint.linter.interpreter.calls import Calls
 from loaderlint.linter.interpreter.conditions import Conditions
 from loaderlint.linter.interpreter.containers import Containers
-from loaderlint.linter.interpreter.copies import Copies
 from loaderlint.linter.interpreter.displays import Displays
 from loaderlint.linter.interpreter.events import Event, Site
 from loaderlint.linter.interpreter.expressions import Expressions
@@ -45,7 +44,6 @@ class Interpreter(
     Adoption,
     Writing,
     Markers,
-    Copies,
 ):
     """Runs one function abstractly, with everything of its file that it calls."""
 

@@ -6,11 +6,7 @@ from abc import ABC
 from collections.abc import Sequence
 
 import libcst as cst
-from loaderlint.linter.interpreter.containers import (
-    CONTAINER_METHODS,
-    LIST_METHODS,
-    receiver_node,
-)
+from loaderlint.linter.interpreter.containers import CONTAINER_METHODS, LIST_METHODS
 from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Argument, Context
@@ -36,6 +32,7 @@ from loaderlint.linter.interpreter.values import (
 )
 from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.makers import stored_parameters
+from loaderlint.linter.reading.nodes import receiver_node
 from loaderlint.linter.reading.streams import PAIR
 
 

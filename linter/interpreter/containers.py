@@ -25,6 +25,7 @@ from loaderlint.linter.interpreter.values import (
     ref,
     tuple_of,
 )
+from loaderlint.linter.reading.nodes import receiver_node
 
 _ADD = {"append", "appendleft", "add", "insert"}
 _EXTEND = {"extend", "extendleft", "update"}
@@ -205,10 +206,3 @@ class Containers(Core, ABC):
                 self.put(loc, pair.items[1], now, kept, pair.items[0])
 
         self.iterate(state, source, node, context, add, pairs=obj.kind is Kind.DICT)
-
-
-def receiver_node(node: cst.CSTNode) -> cst.CSTNode:
-    """What a method is called on, as it is written; of an aliased method (`add = kept.append`), the alias."""
-    if not isinstance(node, cst.Call):
-        return node
-    return node.func.value if isinstance(node.func, cst.Attribute) else node.func

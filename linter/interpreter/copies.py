@@ -6,17 +6,23 @@ from abc import ABC
 from collections.abc import Iterator, Sequence
 
 import libcst as cst
-from loaderlint.linter.interpreter.containers import receiver_node
-from loaderlint.linter.interpreter.core import Core
 from loaderlint.linter.interpreter.events import Fact, HeldCopy, Holder, Note, Observation, Site
 from loaderlint.linter.interpreter.frames import Argument, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS
 from loaderlint.linter.interpreter.state import State
+from loaderlint.linter.interpreter.untouched import Untouched
 from loaderlint.linter.interpreter.values import NOTHING, Copy, Loan, Loc, Method, Value, leaves, loans
+from loaderlint.linter.reading.nodes import receiver_node
 
 
-class Copies(Core, ABC):
+class Copies(Untouched, ABC):
     """Follows copies as far as their cost is in question; what they hold is safe."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Whether there is a copy to look for, and the places that hold one of every item of a stream.
+        self.copies_made = False
+        self.whole_copies: set[cst.CSTNode] = set()
 
     def copied(self, loan: Loan, name: str, node: cst.CSTNode, context: Context) -> Value:
         """What a method that copies returns: only what contracts call a copy is as large as the tensor."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 
 import libcst as cst
+from loaderlint.linter.interpreter.copies import Copies
 from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.frames import Argument, Assignment, Consumer, Context, OnItem
 from loaderlint.linter.interpreter.heap import STREAM_KINDS, VARIABLE_SLOT, Kind, Obj
 from loaderlint.linter.interpreter.leases import iterated
 from loaderlint.linter.interpreter.state import State
-from loaderlint.linter.interpreter.untouched import Untouched
-from loaderlint.linter.interpreter.values import NOTHING, Atom, Copy, Kept, Loan, Loc, Ref, Value, leaves
+from loaderlint.linter.interpreter.values import NOTHING, Atom, Kept, Loan, Loc, Ref, Value, leaves
 from loaderlint.linter.interpreter.watching import Watch
 from loaderlint.linter.reading.index import Class, FileIndex, Function
 from loaderlint.linter.reading.makers import Maker
@@ -28,7 +28,7 @@ MAX_PASSES = 8
 MAX_DEPTH = 6
 
 
-class Core(Untouched, ABC):
+class Core(Copies, ABC):
     """Shared state of one analysis. Each part of the interpreter implements some of the abstract methods."""
 
     def __init__(self, project: Project, settings: Settings, watch: Watch | None = None) -> None:
@@ -47,9 +47,6 @@ class Core(Untouched, ABC):
         self._calls = 0
         # Results of calls that changed nothing, with the objects that they were made with.
         self._results: dict[Hashable, tuple[Value, tuple[Obj, ...]]] = {}
-        # Whether there is a copy to look for, and the places that hold one of every item of a stream.
-        self.copies_made = False
-        self.whole_copies: set[cst.CSTNode] = set()
         # The slots that are named after variables, by frame.
         self._variable_slots: dict[int, set[str]] = {}
 
@@ -244,34 +241,6 @@ class Core(Untouched, ABC):
     @abstractmethod
     def written_out(self, arguments: Sequence[Argument], node: cst.CSTNode, context: Context) -> None:
         """The result of a function is written into a tensor that it is given."""
-
-    @abstractmethod
-    def copied(self, loan: Loan, name: str, node: cst.CSTNode, context: Context) -> Value:
-        """What a method that copies returns."""
-
-    @abstractmethod
-    def copy_method(
-        self,
-        copy: Copy,
-        name: str,
-        arguments: Sequence[Argument],
-        node: cst.CSTNode,
-        state: State,
-        context: Context,
-    ) -> Value:
-        """The result of a method of what has been copied."""
-
-    @abstractmethod
-    def look_at_copies(self, state: State, stream: Loc, loop: Site) -> None:
-        """A step of `stream` is over: its copies that are held are seen."""
-
-    @abstractmethod
-    def copied_again(self, callee: Value, node: cst.Call, context: Context) -> None:
-        """A method is called, perhaps to copy what is a copy."""
-
-    @abstractmethod
-    def copied_to_be_copied(self, source: Argument, node: cst.CSTNode, context: Context) -> None:
-        """The data of `source` is copied by what reads it."""
 
     @abstractmethod
     def copy_in_background(

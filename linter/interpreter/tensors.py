@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Sequence
 
 import libcst as cst
-from loaderlint.linter.interpreter.containers import FACTORY, receiver_node
+from loaderlint.linter.interpreter.containers import FACTORY
 from loaderlint.linter.interpreter.events import Holder, Site
 from loaderlint.linter.interpreter.frames import Argument, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, Kind, Obj
@@ -23,7 +23,7 @@ from loaderlint.linter.interpreter.values import (
     tuple_of,
 )
 from loaderlint.linter.interpreter.workers import Workers
-from loaderlint.linter.reading.nodes import literal_text
+from loaderlint.linter.reading.nodes import literal_text, receiver_node
 
 
 class Libraries(Lending, Workers, ABC):

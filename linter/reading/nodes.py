@@ -89,3 +89,10 @@ def literal_text(node: cst.CSTNode) -> str:
     """The text of a plain string literal, "" for anything else."""
     value = node.evaluated_value if isinstance(node, cst.SimpleString) else ""
     return value if isinstance(value, str) else ""
+
+
+def receiver_node(node: cst.CSTNode) -> cst.CSTNode:
+    """What a method is called on, as it is written; of an aliased method (`add = kept.append`), the alias."""
+    if not isinstance(node, cst.Call):
+        return node
+    return node.func.value if isinstance(node.func, cst.Attribute) else node.func
