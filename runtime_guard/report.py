@@ -61,7 +61,7 @@ def notes() -> list[str]:
 
 def begin(guard: str) -> None:
     """Note that a stream of this process is guarded by `guard`, one of the lines of `Choice.describe`."""
-    if guard not in _guards or not _file.is_begun:
+    if guard not in _guards or (_file.is_wanted and not _file.is_begun):
         _guards[guard] = None
         _write_file()
         _finish_with_worker()
@@ -140,7 +140,8 @@ def take_stale_reads() -> list[StaleRead]:
 
 
 def _write_file() -> None:
-    if not (_guards or _notes):
+    # Without a folder nothing is made ready: a test run has thousands of findings, and as many streams.
+    if not _file.is_wanted or not (_guards or _notes):
         return
     findings = (*_taken, *_reads.values(), *_taken_held, *_held.values())
     failure = _file.write([head(_guards, _notes), *(finding.fields() for finding in findings)])

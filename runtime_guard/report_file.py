@@ -47,15 +47,20 @@ class ReportFile:
         self._failed = False
 
     @property
+    def is_wanted(self) -> bool:
+        """Whether there is a folder to write to, and writing has not failed."""
+        return bool(os.environ.get(REPORT_VARIABLE)) and not self._failed
+
+    @property
     def is_begun(self) -> bool:
         """Whether something was written."""
         return self._path is not None
 
     def write(self, lines: Iterable[dict[str, Any]]) -> str:
         """Replace the file; return what a person has to know about a failure, the first time only."""
-        folder = os.environ.get(REPORT_VARIABLE)
-        if not folder or self._failed:
+        if not self.is_wanted:
             return ""
+        folder = os.environ[REPORT_VARIABLE]
         if self._path is None:
             name = f"loaderlint-guard-{socket.gethostname()}-{os.getpid()}-{time.time_ns()}.jsonl"
             self._path = Path(folder) / name
