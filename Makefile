@@ -16,7 +16,7 @@ demo: $(READY)
 	$(BIN)/python fixtures/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4
 
 test-matrix:
 	$(PYTHON) tests/matrix/run.py .matrix $(TORCH_RELEASES)
