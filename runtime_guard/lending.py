@@ -51,6 +51,11 @@ class Lender:
         self._running.append((lease, lent))
         return lent
 
+    def lend_pair(self, item: Named, is_lent: IsLent) -> Named:
+        """Return what the consumer gets for one item of a stream: the tensor itself where `is_lent` does not hold."""
+        name, tensor = _as_pair(item)
+        return name, self.lend(name, tensor) if is_lent(tensor) else tensor
+
     def end(self, site: Site) -> None:
         """End the running leases at `site`, where the producer is told to go on: their tensors are stale."""
         self._site = site
@@ -80,10 +85,8 @@ def lend_stream(stream: Iterable[Named], lender: Lender, is_lent: IsLent = any_t
     lender.begin(call_site(sys._getframe(1)))
     try:
         for item in stream:
-            name, tensor = as_pair(item)
+            name, tensor = lender.lend_pair(item, is_lent)
             del item
-            if is_lent(tensor):
-                tensor = lender.lend(name, tensor)
             yield name, tensor
             del tensor
             lender.end(call_site(sys._getframe(1)))
@@ -101,10 +104,8 @@ async def lend_async_stream(
     lender.begin(call_site(sys._getframe(1)))
     try:
         async for item in stream:
-            name, tensor = as_pair(item)
+            name, tensor = lender.lend_pair(item, is_lent)
             del item
-            if is_lent(tensor):
-                tensor = lender.lend(name, tensor)
             yield name, tensor
             del tensor
             lender.end(call_site(sys._getframe(1)))
@@ -122,15 +123,12 @@ def lend_bucket(
     """Give the list of pairs, each tensor on a lease until the block ends, however it ends."""
     lender.begin(call_site(sys._getframe(1)))
     try:
-        yield [
-            (name, lender.lend(name, tensor) if is_lent(tensor) else tensor)
-            for name, tensor in map(as_pair, pairs)
-        ]
+        yield [lender.lend_pair(pair, is_lent) for pair in pairs]
     finally:
         lender.end(call_site(sys._getframe(1)))
 
 
-def as_pair(item: object) -> Named:
+def _as_pair(item: object) -> Named:
     """Return the item; raises TypeError where it is no pair of a name and a tensor."""
     import torch
 

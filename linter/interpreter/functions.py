@@ -121,7 +121,7 @@ class Functions(Repetitions, ABC):
         inner = Context(
             frame, made_in.index, made_in.owner, made_in.unit, code, _qualname(code, made_in), context, node
         )
-        inner.lent = _lent(state, frame)
+        inner.lent = frozenset(_guard(loan) for loan in self._seen_loans(state, frame) if not loan.stale)
         self.executed.add((inner.index, inner.qualname))
         if isinstance(code, cst.Lambda):
             return self.evaluate(code.body, state, inner)
@@ -163,14 +163,22 @@ class Functions(Repetitions, ABC):
     def _guards(self, inner: Context) -> Value:
         """The items that carry no marker on every way that does not return a literal false."""
         ways = [way for way in inner.returns if not _is_false(way.node)]
-        if not ways or any(any(loans(way.value)) for way in ways):
+        # What the function sets around itself says nothing of what was there before.
+        if not ways or inner.nonlocals or any(any(loans(way.value)) for way in ways):
             return NOTHING
         unmarked = inner.lent
         for way in ways:
             passed = way.state.copy()
             self.narrow(way.node, passed, way.state.copy(), inner)
-            unmarked -= _lent(passed, inner.frame)
+            unmarked -= {_guard(loan) for loan in self._seen_loans(passed, inner.frame)}
         return unmarked
+
+    def _seen_loans(self, state: State, frame: int | None) -> Iterator[Loan]:
+        """What the variables that a function sees hold as lent: its own, and those of the functions around it."""
+        while frame is not None:
+            for value in state.frames.get(frame, {}).values():
+                yield from loans(value)
+            frame = self.parents[frame]
 
     def _bound(
         self,
@@ -216,12 +224,8 @@ class Functions(Repetitions, ABC):
         return frozenset(found)  # type: ignore[arg-type]
 
 
-def _lent(state: State, frame: int) -> frozenset[Guard]:
-    """The items that variables of a frame still hold as lent."""
-    held = state.frames.get(frame, {}).values()
-    return frozenset(
-        Guard(loan.stream, loan.borrowed) for value in held for loan in loans(value) if not loan.stale
-    )
+def _guard(loan: Loan) -> Guard:
+    return Guard(loan.stream, loan.borrowed)
 
 
 def _literal_flags(item: Argument) -> Value:

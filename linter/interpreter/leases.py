@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 
@@ -127,6 +127,10 @@ class Leases(ABC):
             if isinstance(atom, Ref) and atom.loc in state.heap and state.heap[atom.loc].kind is Kind.STREAM:
                 self.advance(state, atom.loc, site)
 
+    @abstractmethod
+    def looked_at(self, state: State, value: Value, node: cst.CSTNode, context: Context) -> None:
+        """The data of everything in `value` is about to be read: those who keep other books note it."""
+
     def read(
         self,
         state: State,
@@ -137,6 +141,7 @@ class Leases(ABC):
         assumptions: tuple[str, ...] = (),
     ) -> None:
         """The data of everything in `value` is read at `node`; stale loans become retentions."""
+        self.looked_at(state, value, node, context)
         if value and not state.dead:
             self._report_all(
                 state.reachable([value], within_call=True),

@@ -11,6 +11,9 @@ from loaderlint.linter.interpreter.frames import Argument, Context
 from loaderlint.linter.interpreter.heap import STREAM_KINDS, Kind, Obj
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import Loan, Loc, Ref, Value, leaves
+from loaderlint.linter.interpreter.watching import Watch
+from loaderlint.linter.reading.project import Project
+from loaderlint.linter.settings import Settings
 
 # What moves on when it is used, and what sees the variables around it.
 _ALIVE = STREAM_KINDS | {Kind.FUNCTION, Kind.FUTURE}
@@ -27,6 +30,11 @@ class Call(NamedTuple):
 
 class Repetitions(Core, ABC):
     """Remembers the results of calls that had no effect."""
+
+    def __init__(self, project: Project, settings: Settings, watch: Watch | None = None) -> None:
+        super().__init__(project, settings, watch)
+        # Each with the objects that the call was made with: while they are there, no other has one's identity.
+        self._results: dict[Hashable, tuple[Value, tuple[Obj, ...]]] = {}
 
     def known(self, call: Call | None) -> Value | None:
         """The result of a call that was made before, with the same objects, and changed nothing."""
@@ -49,7 +57,6 @@ class Repetitions(Core, ABC):
         if not state.same_as(call.before):
             state.heap = kept
         else:
-            # With the objects: as long as they are there, no other one has the identity of one of them.
             self._results[call.key] = (result, call.objects)
 
     def repeatable(

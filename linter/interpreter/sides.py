@@ -38,18 +38,10 @@ class Sides(Usage, ABC):
         if any(any(loans(names.get(name, frozenset()))) for name in names_in(kept.tensor)):
             state.aside[container] = Aside(generator, way_to(kept.site.node, inside))
 
-    def read(
-        self,
-        state: State,
-        value: Value,
-        node: cst.CSTNode,
-        context: Context,
-        note: str = "read here",
-        assumptions: tuple[str, ...] = (),
-    ) -> None:
-        """The data of everything in `value` is read."""
+    def looked_at(self, state: State, value: Value, node: cst.CSTNode, context: Context) -> None:
+        """The data of everything in `value` is about to be read."""
+        super().looked_at(state, value, node, context)
         self.look(state, value, node, context)
-        super().read(state, value, node, context, note, assumptions)
 
     def look(
         self,

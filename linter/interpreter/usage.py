@@ -123,19 +123,10 @@ class Usage(Leases, ABC):
                 )
                 self._taken.setdefault(node, taken)
 
-    def read(
-        self,
-        state: State,
-        value: Value,
-        node: cst.CSTNode,
-        context: Context,
-        note: str = "read here",
-        assumptions: tuple[str, ...] = (),
-    ) -> None:
-        """The data of everything in `value` is read."""
+    def looked_at(self, state: State, value: Value, node: cst.CSTNode, context: Context) -> None:
+        """The data of everything in `value` is about to be read."""
         if self._taken and value and not state.dead:
             self._use(state.reachable([value]))
-        super().read(state, value, node, context, note, assumptions)
 
     def keep(self, value: Value, kept: Kept) -> Value:
         """A tensor is put into a holder: one that is more than a name may hand it to anyone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from loaderlint.linter.reloading.nodes import Definition, body_nodes
+from loaderlint.linter.reloading.nodes import Definition, assigned, body_nodes
 from loaderlint.linter.reloading.paths import Paths, TooManyPaths
 from loaderlint.linter.reloading.states import Asks, State, States, given_names
 
@@ -33,13 +33,7 @@ def _drops_value(node: ast.AST, read: set[str]) -> bool:
     """Whether the statement has a value that nothing reads."""
     if isinstance(node, ast.Expr):
         return True
-    targets = (
-        node.targets
-        if isinstance(node, ast.Assign)
-        else [node.target]
-        if isinstance(node, ast.AnnAssign)
-        else []
-    )
+    targets = assigned(node)
     return bool(targets) and all(isinstance(target, ast.Name) and target.id not in read for target in targets)
 
 

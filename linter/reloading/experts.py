@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from loaderlint.linter.reading.streams import Element
 from loaderlint.linter.reloading.nodes import (
+    assigned,
     Definition,
     bindings,
     body_nodes,
@@ -110,30 +111,19 @@ def _bound_before(loop: ast.For, nodes: list[ast.AST]) -> set[str]:
         name
         for node in nodes
         if getattr(node, "lineno", loop.lineno) < loop.lineno
-        for name in _targets(node)
+        for name in bound_names(*assigned(node))
     }
 
 
 def _stores(loop: ast.For, origins: Origins, before: set[str]) -> Iterator[_Store]:
     """What the loop puts of its tensors into holders that outlive the step."""
     items = bound_names(loop.target)
-    inside = {name for node in own_nodes(*loop.body) for name in _targets(node)} - before
+    inside = {name for node in own_nodes(*loop.body) for name in bound_names(*assigned(node))} - before
     for tests, node in _with_tests(loop.body, ()):
         holder, values = _put(node)
         if not holder or holder in inside or not any(origins.of(value) & items for value in values):
             continue
         yield _Store(node, holder, tests)
-
-
-def _targets(node: ast.AST) -> set[str]:
-    targets = (
-        node.targets
-        if isinstance(node, ast.Assign)
-        else [node.target]
-        if isinstance(node, ast.AnnAssign)
-        else []
-    )
-    return bound_names(*targets)
 
 
 def _with_tests(

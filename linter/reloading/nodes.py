@@ -52,6 +52,13 @@ def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+def assigned(node: ast.AST) -> list[ast.expr]:
+    """The targets of a plain or annotated assignment; none of any other node."""
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AnnAssign) else []
+
+
 def bindings(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Each target that a statement or a comprehension binds, with what it is taken from."""
     if isinstance(node, ast.Assign):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 from loaderlint.linter.findings import Applicability, Edit, Fix
@@ -29,6 +30,17 @@ class Question:
     condition: cst.BaseExpression
 
 
+class _Peek(NamedTuple):
+    """`line` puts `stream` into the list `kept`; then come the questions, and what reads the list."""
+
+    tree: Tree
+    line: cst.SimpleStatementLine
+    kept: str
+    stream: str
+    questions: Sequence[Question]
+    consumer: Consumer
+
+
 def look_at_names(tree: Tree, event: Retention, functions: Functions) -> tuple[Fix, Consumer]:
     """Iterate the stream, and answer what is asked of its names on the way, or as far ahead as it takes.
 
@@ -46,9 +58,8 @@ def look_at_names(tree: Tree, event: Retention, functions: Functions) -> tuple[F
         raise Refused(f"`{kept}` is not asked and read in one block")
     _refuse_changes(tree, kept, stream, questions, consumer)
     reading_of(tree, consumer, functions)
-    if _is_answered_too_late(tree, questions, consumer):
-        return _ahead(tree, line, kept, stream, questions, consumer), consumer
-    return _on_the_way(tree, line, kept, stream, questions, consumer), consumer
+    repair = _ahead if _is_answered_too_late(tree, questions, consumer) else _on_the_way
+    return repair(_Peek(tree, line, kept, stream, questions, consumer)), consumer
 
 
 def _list_of_stream(tree: Tree, event: Retention) -> tuple[cst.SimpleStatementLine, str, str]:
@@ -128,14 +139,8 @@ def _is_answered_too_late(tree: Tree, questions: Sequence[Question], consumer: C
     return tree.parent(consumer.statement) is not tree.parent(questions[0].statement)
 
 
-def _on_the_way(
-    tree: Tree,
-    line: cst.SimpleStatementLine,
-    kept: str,
-    stream: str,
-    questions: Sequence[Question],
-    consumer: Consumer,
-) -> Fix:
+def _on_the_way(peek: _Peek) -> Fix:
+    tree, line, kept, stream, questions, consumer = peek
     indent, unit = tree.indent(line), tree.unit.module.default_indent
     name, generator = questions[0].name, _unused(tree, f"stream_{kept}")
     own = {one.target.value for one in questions if isinstance(one.target, cst.Name)}
@@ -161,14 +166,8 @@ def _on_the_way(
     )
 
 
-def _ahead(
-    tree: Tree,
-    line: cst.SimpleStatementLine,
-    kept: str,
-    stream: str,
-    questions: Sequence[Question],
-    consumer: Consumer,
-) -> Fix:
+def _ahead(peek: _Peek) -> Fix:
+    tree, line, kept, stream, questions, consumer = peek
     if tree.around is None:
         raise Refused("`itertools.chain` would have to be imported")
     chain, imports = tree.around.imported("itertools", "chain")

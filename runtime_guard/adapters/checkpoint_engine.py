@@ -9,10 +9,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from .. import report
 from ..lease import Contract
 from . import is_on
-from .common import hook, leasing, version_beside
+from .common import hook, known_form, leasing, version_beside
 
 _DISTRIBUTION = "checkpoint-engine"
 _FUNCTION = "update_weights_from_ipc"
@@ -20,10 +19,9 @@ _FUNCTION = "update_weights_from_ipc"
 
 def install(module: ModuleType) -> None:
     """Make the receiver of the imported module lend its buckets."""
-    version = version_beside(module, _DISTRIBUTION)
-    if not hasattr(module, _FUNCTION):
-        report.note(f"{_DISTRIBUTION} {version} has no {_FUNCTION}: not guarded")
+    if known_form(module, _DISTRIBUTION, _FUNCTION) is None:
         return
+    version = version_beside(module, _DISTRIBUTION)
     contract = Contract(
         producer=f"{_DISTRIBUTION} {version}",
         facts="lent until run() returns",

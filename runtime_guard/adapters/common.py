@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from .. import report
 from ..lease import Contract
 from ..lending import IsLent, Lender, Named, any_tensor, lend_bucket
 from . import current_level
@@ -30,6 +31,16 @@ def version_beside(module: ModuleType, distribution: str) -> str:
         for found in metadata.distributions(name=distribution, path=[str(folder)]):
             return found.version
     return "(unknown version)"
+
+
+def known_form(module: ModuleType, distribution: str, name: str, *methods: str) -> Any | None:
+    """Return the class or function `name` of the module; None, with a note, where it or one of `methods` is missing."""
+    found = getattr(module, name, None)
+    if found is not None and all(hasattr(found, method) for method in methods):
+        return found
+    version = version_beside(module, distribution)
+    report.note(f"{distribution} {version} has no {name} of the known form: not guarded")
+    return None
 
 
 def hook(

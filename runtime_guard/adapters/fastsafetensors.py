@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from .. import report
 from ..lease import Contract
 from ..lending import Lender
 from ..sites import call_site
 from . import is_on
-from .common import hook, new_lender, version_beside
+from .common import hook, known_form, new_lender, version_beside
 
 _DISTRIBUTION = "fastsafetensors"
 _LENDER = "_loaderlint_lender"
@@ -27,11 +26,10 @@ _LENDER = "_loaderlint_lender"
 
 def install(module: ModuleType) -> None:
     """Make the buffers of the imported module lend their tensors until they are closed."""
-    buffer = getattr(module, "FilesBufferOnDevice", None)
-    version = version_beside(module, _DISTRIBUTION)
-    if not hasattr(buffer, "get_sharded_wrapped") or not hasattr(buffer, "close"):
-        report.note(f"{_DISTRIBUTION} {version} has no FilesBufferOnDevice of the known form: not guarded")
+    buffer = known_form(module, _DISTRIBUTION, "FilesBufferOnDevice", "get_sharded_wrapped", "close")
+    if buffer is None:
         return
+    version = version_beside(module, _DISTRIBUTION)
     # get_tensor, get_sharded and get_tensor_wrapped come through here.
     hook(buffer, "get_sharded_wrapped", lambda function: _lending_one(function, version))
     hook(buffer, "push_tensor", lambda function: _lending_one(function, version))

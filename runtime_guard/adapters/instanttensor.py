@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .. import report
 from ..lease import Contract
 from ..lending import Lender, Named, lend_stream
 from ..sites import call_site
 from . import is_on
-from .common import hook, new_lender, version_beside
+from .common import hook, known_form, new_lender, version_beside
 
 if TYPE_CHECKING:
     import torch
@@ -27,11 +26,10 @@ _LENDER = "_loaderlint_lender"
 
 def install(module: ModuleType) -> None:
     """Make `safe_open` of the imported module guard the streams that it lends."""
-    opener = getattr(module, "safe_open", None)
-    version = version_beside(module, _DISTRIBUTION)
-    if not hasattr(opener, "tensors") or not hasattr(opener, "__exit__"):
-        report.note(f"{_DISTRIBUTION} {version} has no safe_open of the known form: not guarded")
+    opener = known_form(module, _DISTRIBUTION, "safe_open", "tensors", "__exit__")
+    if opener is None:
         return
+    version = version_beside(module, _DISTRIBUTION)
     hook(opener, "tensors", lambda tensors: _guarding(tensors, version))
     hook(opener, "__exit__", _ending)
 

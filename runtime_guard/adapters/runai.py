@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .. import report
 from ..lease import Contract
 from ..lending import Named, any_tensor, lend_stream
 from . import is_on
-from .common import hook, new_lender, version_beside
+from .common import hook, known_form, new_lender, version_beside
 
 if TYPE_CHECKING:
     import torch
@@ -30,11 +29,10 @@ _GetTensors = Callable[[Any], Iterator[Named]]
 
 def install(module: ModuleType) -> None:
     """Make the streamer class of the imported module guard its lent streams."""
-    streamer = getattr(module, "SafetensorsStreamer", None)
-    version = version_beside(module, _DISTRIBUTION)
-    if not hasattr(streamer, "stream_files") or not hasattr(streamer, "get_tensors"):
-        report.note(f"{_DISTRIBUTION} {version} has no SafetensorsStreamer of the known form: not guarded")
+    streamer = known_form(module, _DISTRIBUTION, "SafetensorsStreamer", "stream_files", "get_tensors")
+    if streamer is None:
         return
+    version = version_beside(module, _DISTRIBUTION)
     hook(streamer, "stream_files", _remembering_owned)
     hook(streamer, "get_tensors", lambda get_tensors: _guarding(get_tensors, version))
 

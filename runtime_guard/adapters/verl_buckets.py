@@ -10,10 +10,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .. import report
 from ..lease import Contract
 from . import is_on
-from .common import hook, leasing, version_beside
+from .common import hook, known_form, leasing, version_beside
 
 if TYPE_CHECKING:
     import torch
@@ -23,11 +22,10 @@ _DISTRIBUTION = "verl"
 
 def install(module: ModuleType) -> None:
     """Make the receiver class of the imported module lend its buckets."""
-    receiver = getattr(module, "BucketedWeightReceiver", None)
-    version = version_beside(module, _DISTRIBUTION)
-    if not hasattr(receiver, "receive_weights"):
-        report.note(f"{_DISTRIBUTION} {version} has no BucketedWeightReceiver of the known form: not guarded")
+    receiver = known_form(module, _DISTRIBUTION, "BucketedWeightReceiver", "receive_weights")
+    if receiver is None:
         return
+    version = version_beside(module, _DISTRIBUTION)
     contract = Contract(
         producer=f"{_DISTRIBUTION} {version}",
         facts="lent until the callback returns",
