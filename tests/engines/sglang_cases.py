@@ -1,0 +1,272 @@
+"""Loaders of SGLang 0.5.23: some keep the tensors of their stream, some do not. Lines are those of that release."""
+
+from __future__ import annotations
+
+from case import COLUMNS, ROWS, Case, Pieces, layers
+
+_MODELS = "sglang.srt.models"
+_COPY = "weight_utils.py:1586"  # where SGLang's default weight loader copies
+_QKV: Pieces = {"q": slice(0, ROWS), "k": slice(ROWS, 2 * ROWS), "v": slice(2 * ROWS, 3 * ROWS)}
+
+KEEPING = (
+    Case(
+        f"{_MODELS}.bert",
+        "BertForSequenceClassification",
+        filled=("bert",),
+        parameters=("classifier.weight", "classifier.bias", *layers(4, "bert.encoder.{}.weight")),
+        checkpoint=("classifier.weight", "classifier.bias", *layers(4, "bert.encoder.{}.weight")),
+        kept="bert.py:451",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.roberta",
+        "XLMRobertaForSequenceClassification",
+        filled=("roberta",),
+        parameters=("classifier.dense.weight", *layers(4, "roberta.encoder.{}.weight")),
+        checkpoint=("classifier.dense.weight", *layers(4, "roberta.encoder.{}.weight")),
+        kept="roberta.py:319",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.deepseek_vl2",
+        "DeepseekVL2ForCausalLM",
+        filled=("language_model",),
+        parameters=(*layers(4, "vision.blocks.{}.weight"), "language_model.norm.weight"),
+        checkpoint=(*layers(4, "vision.blocks.{}.weight"), "language.norm.weight"),
+        kept="deepseek_vl2.py:269",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.dots_ocr",
+        "DotsOCRForCausalLM",
+        filled=("model",),
+        parameters=(*layers(4, "visual.blocks.{}.weight"), "model.norm.weight"),
+        checkpoint=(*layers(4, "vision_tower.blocks.{}.weight"), "norm.weight"),
+        config={"vision_config": {"num_dummy_heads": 0}},
+        kept="dots_ocr.py:136",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.dots_vlm",
+        "DotsVLMForCausalLM",
+        filled=("language_model",),
+        parameters=(*layers(4, "vision_tower.blocks.{}.weight"), "language_model.norm.weight"),
+        checkpoint=(*layers(4, "vision_tower.blocks.{}.weight"), "norm.weight"),
+        config={"vision_config": {"num_dummy_heads": 0}, "language_only": False, "encoder_only": False},
+        kept="dots_vlm.py:115",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.lfm2",
+        "Lfm2ForCausalLM",
+        parameters=("lm_head.weight", "model.embed_tokens.weight", *layers(4, "model.layers.{}.weight")),
+        checkpoint=("model.embed_tokens.weight", *layers(4, "model.layers.{}.weight")),
+        kept="lfm2.py:764",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.lfm2_vl",
+        "Lfm2VlForConditionalGeneration",
+        filled=("vision_tower", "language_model"),
+        parameters=("multi_modal_projector.norm.weight", "language_model.model.norm.weight"),
+        checkpoint=("model.multi_modal_projector.norm.weight", "model.language_model.norm.weight"),
+        kept="lfm2_vl.py:305",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.nanbeige",
+        "NanbeigeForSequenceClassification",
+        parameters=layers(4, "model.layers.{}.weight"),
+        checkpoint=(*layers(4, "model.layers.{}.weight"), "lm_head.weight"),
+        config={"tie_word_embeddings": False},
+        kept="nanbeige.py:629",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.parakeet",
+        "ProjectedParakeet",
+        parameters=("projection.norm.weight", *layers(4, "encoder.layers.{}.weight")),
+        checkpoint=(*layers(4, "sound_encoder.encoder.layers.{}.weight"), "sound_projection.norm.weight"),
+        kept="parakeet.py:92",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.phi",
+        "PhiForCausalLM",
+        parameters=layers(4, "model.layers.{}.weight", "model.layers.{}.bias"),
+        checkpoint=layers(4, "model.layers.{}.weight", "model.layers.{}.bias"),
+        kept="phi.py:279",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.qwen2_classification",
+        "Qwen2ForSequenceClassification",
+        parameters=layers(4, "model.layers.{}.weight"),
+        checkpoint=(*layers(4, "model.layers.{}.weight"), "lm_head.weight"),
+        kept="qwen2_classification.py:71",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.qwen2_rm",
+        "Qwen2ForRewardModel",
+        parameters=layers(4, "model.layers.{}.weight"),
+        checkpoint=(*layers(4, "model.layers.{}.weight"), "lm_head.weight"),
+        kept="qwen2_rm.py:84",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.radio",
+        "RadioModel",
+        parameters=layers(4, "model.encoder.layers.{}.weight"),
+        checkpoint=layers(4, "radio_model.model.blocks.{}.weight"),
+        kept="radio.py:623",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.step3_vl_10b",
+        "StepVLForConditionalGeneration",
+        filled=("language_model",),
+        parameters=(*layers(4, "vision_model.blocks.{}.weight"), "language_model.norm.weight"),
+        checkpoint=(*layers(4, "vision_model.blocks.{}.weight"), "norm.weight"),
+        kept="step3_vl_10b.py:598",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.voxtral",
+        "VoxtralForConditionalGeneration",
+        filled=("language_model",),
+        parameters=(
+            "multi_modal_projector.w_in.weight",
+            *layers(4, "audio_tower.layers.{}.weight"),
+            "language_model.norm.weight",
+        ),
+        checkpoint=(
+            *layers(4, "audio_tower.layers.{}.weight"),
+            "multi_modal_projector.linear_1.weight",
+            "language_model.norm.weight",
+        ),
+        kept="voxtral.py:393",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.whisper",
+        "WhisperForConditionalGeneration",
+        parameters=("decoder.embed_tokens.weight", "proj_out.weight", *layers(4, "encoder.layers.{}.weight")),
+        checkpoint=("model.decoder.embed_tokens.weight", *layers(4, "model.encoder.layers.{}.weight")),
+        config={"decoder_layers": 1},
+        kept="whisper.py:385",
+        read=_COPY,
+    ),
+    Case(
+        f"{_MODELS}.sarashina2_vision",
+        "Sarashina2VisionForCausalLM",
+        parameters=("llm.0.self_attn.qkv_proj.weight", *layers(4, "visual.blocks.{}.weight")),
+        checkpoint=(
+            "llm.0.self_attn.q_proj.weight",
+            "llm.0.self_attn.k_proj.weight",
+            "llm.0.self_attn.v_proj.weight",
+            *layers(4, "visual.blocks.{}.weight"),
+        ),
+        shapes={"llm.0.self_attn.qkv_proj.weight": (3 * ROWS, COLUMNS)},
+        kept="sarashina2_vision.py:184",
+        read="sarashina2_vision.py:242",
+    ),
+)
+
+CLEAN = (
+    Case(
+        f"{_MODELS}.gpt2",
+        "GPT2LMHeadModel",
+        parameters=layers(4, "transformer.h.{}.c_attn.weight", "transformer.h.{}.ln_1.weight"),
+        checkpoint=layers(4, "h.{}.c_attn.weight", "h.{}.ln_1.weight"),
+        shapes={name: (COLUMNS, ROWS) for name in layers(4, "transformer.h.{}.c_attn.weight")},
+    ),
+    Case(
+        f"{_MODELS}.opt",
+        "OPTForCausalLM",
+        parameters=layers(
+            2, "model.decoder.layers.{}.qkv_proj.weight", "model.decoder.layers.{}.norm.weight"
+        ),
+        checkpoint=layers(
+            2,
+            "decoder.layers.{}.q_proj.weight",
+            "decoder.layers.{}.k_proj.weight",
+            "decoder.layers.{}.v_proj.weight",
+            "decoder.layers.{}.norm.weight",
+        ),
+        pieces={name: _QKV for name in layers(2, "model.decoder.layers.{}.qkv_proj.weight")},
+    ),
+    Case(
+        f"{_MODELS}.clip",
+        "CLIPModel",
+        parameters=("text_model.attn.qkv_proj.weight", "text_model.attn.proj.weight"),
+        checkpoint=(
+            "text_model.attn.q_proj.weight",
+            "text_model.attn.k_proj.weight",
+            "text_model.attn.v_proj.weight",
+            "text_model.attn.out_proj.weight",
+        ),
+        pieces={"text_model.attn.qkv_proj.weight": _QKV},
+    ),
+    Case(
+        f"{_MODELS}.llama_classification",
+        "LlamaForClassification",
+        parameters=("classification_head.weight", *layers(4, "model.layers.{}.weight")),
+        checkpoint=("classification_head.weight", *layers(4, "model.layers.{}.weight")),
+        config={"tie_word_embeddings": False},
+    ),
+    Case(
+        f"{_MODELS}.llama_reward",
+        "LlamaForSequenceClassification",
+        parameters=("score.weight", *layers(4, "model.layers.{}.weight")),
+        checkpoint=("score.weight", *layers(4, "model.layers.{}.weight")),
+        config={"tie_word_embeddings": False},
+    ),
+    Case(
+        f"{_MODELS}.gpt_bigcode",
+        "GPTBigCodeForCausalLM",
+        parameters=layers(4, "transformer.h.{}.weight"),
+        checkpoint=(*layers(4, "transformer.h.{}.weight"), "lm_head.weight"),
+    ),
+    Case(
+        f"{_MODELS}.persimmon",
+        "PersimmonForCausalLM",
+        parameters=layers(4, "model.layers.{}.query_key_value.weight"),
+        checkpoint=(*layers(4, "model.layers.{}.query_key_value.weight"), "lm_head.weight"),
+        config={"num_attention_heads": 2},
+    ),
+    Case(
+        f"{_MODELS}.starcoder2",
+        "Starcoder2ForCausalLM",
+        parameters=("model.layers.0.qkv_proj.weight", *layers(4, "model.layers.{}.norm.weight")),
+        checkpoint=(
+            "model.layers.0.q_proj.weight",
+            "model.layers.0.k_proj.weight",
+            "model.layers.0.v_proj.weight",
+            *layers(4, "model.layers.{}.norm.weight"),
+        ),
+        pieces={"model.layers.0.qkv_proj.weight": _QKV},
+    ),
+    Case(
+        f"{_MODELS}.phi3_small",
+        "Phi3SmallForCausalLM",
+        parameters=layers(4, "model.layers.{}.weight"),
+        checkpoint=(*layers(4, "model.layers.{}.weight"), "lm_head.weight"),
+        config={"tie_word_embeddings": True},
+    ),
+    Case(
+        f"{_MODELS}.hrm_text",
+        "HrmTextForCausalLM",
+        parameters=layers(4, "layers.{}.self_attn.weight"),
+        checkpoint=layers(4, "layers.{}.attn.weight"),
+    ),
+    Case(
+        f"{_MODELS}.nvila",
+        "NVILAForConditionalGeneration",
+        filled=("llm",),
+        parameters=("mm_projector.weight", *layers(4, "llm.layers.{}.weight")),
+        checkpoint=("mm_projector.weight", *layers(4, "llm.layers.{}.weight")),
+    ),
+)
+
+CASES = (*KEEPING, *CLEAN)
