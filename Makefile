@@ -15,8 +15,9 @@ TORCH_RELEASES ?= 2.6.0 2.9.1 2.13.0 newest
 demo: $(READY)
 	$(BIN)/python fixtures/demo.py
 
+# One thread in each process: torch's threads wait for each other where several processes share the cores.
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4
 
 test-matrix:
 	$(PYTHON) tests/matrix/run.py .matrix $(TORCH_RELEASES)

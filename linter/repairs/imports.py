@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 import libcst as cst
-from libcst.codemod import CodemodContext
-from libcst.codemod.visitors import AddImportsVisitor
 from loaderlint.linter.findings import Edit
 from loaderlint.linter.reading.source import SourceFile
 
@@ -44,10 +42,18 @@ class Surroundings:
             if line:
                 return f"{module}.{name}", [Edit(line, 1, line, 1, f"import {module}\n")]
         whole = module in sys.stdlib_module_names
-        context = CodemodContext()
-        AddImportsVisitor.add_needed_import(context, module, None if whole else name)
-        after = AddImportsVisitor(context).transform_module(cst.parse_module(self.source.text)).code
+        after = _with_import(self.source.text, module, None if whole else name)
         return (f"{module}.{name}" if whole else name), list(_line_edits(self.source.text, after))
+
+
+def _with_import(text: str, module: str, name: str | None) -> str:
+    # Imported here: it takes longer than all else that a run without such a repair imports.
+    from libcst.codemod import CodemodContext
+    from libcst.codemod.visitors import AddImportsVisitor
+
+    context = CodemodContext()
+    AddImportsVisitor.add_needed_import(context, module, name)
+    return AddImportsVisitor(context).transform_module(cst.parse_module(text)).code
 
 
 def _line_for(tree: ast.Module, module: str) -> int:
