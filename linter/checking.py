@@ -13,7 +13,7 @@ from loaderlint.linter.reading.callers import Callers
 from loaderlint.linter.reading.candidates import candidates
 from loaderlint.linter.reading.index import Class, FileIndex, Function
 from loaderlint.linter.reading.offers import Offers
-from loaderlint.linter.reading.plain import is_plain
+from loaderlint.linter.reading.plain import is_harmless
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.source import SourceFile
 from loaderlint.linter.reloading.observing import Observer
@@ -44,7 +44,7 @@ class Checker:
     def _analyse(self, source: SourceFile, index: FileIndex) -> None:
         executed: set[tuple[FileIndex, str]] = set()
         functions = candidates(
-            index, self._project.exports.maker_offers, lambda function: is_plain(function, self._project)
+            index, self._project.exports.maker_offers, lambda function: is_harmless(function, self._project)
         )
         # Outer functions first: they run the functions inside them with what these capture.
         for function in sorted(functions, key=lambda item: item.qualname.count(".")):

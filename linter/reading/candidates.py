@@ -7,30 +7,23 @@ import re
 from collections.abc import Callable, Iterator
 
 from loaderlint.linter.reading.index import FileIndex, Function
+from loaderlint.linter.reading.installing import seems_to_install
 from loaderlint.linter.reading.offers import ANY, Offers
-
-# A dict that only hands on what it was given under the same name installs nothing of its own.
-_INSTALLED = r"""\.{name} = |["']{name}["']: (?!{name}\s*[,}}])|\bsetattr\([^,]+, *["']{name}["']"""
 
 
 def candidates(
-    index: FileIndex, makers: Offers, is_plain: Callable[[Function], bool] = lambda _: False
+    index: FileIndex, makers: Offers, is_harmless: Callable[[Function], bool] = lambda _: False
 ) -> Iterator[Function]:
     """The functions that handle a stream of their own: a parameter, or one that they ask a producer for.
 
-    `makers` are the functions of the project that hand out streams. A function that only has a stream parameter, and
-    that `is_plain`, is left out.
+    `makers` are the functions of the project that hand out streams. One that `is_harmless` with what it is given, or
+    installs, is left out.
     """
-    around = _around_loaders(index)
+    around = _around_loaders(index, is_harmless)
     calls = MakerCalls(index, makers)
     for function in index.functions.values():
-        if (
-            function.lent
-            or function in around
-            or calls.made_in(function)
-            or _installs_loader(function)
-            or (function.streams and not is_plain(function))
-        ):
+        asked = function.lent or function.streams or seems_to_install(function)
+        if function in around or calls.made_in(function) or (asked and not is_harmless(function)):
             yield function
 
 
@@ -89,22 +82,12 @@ class MakerCalls:
         return isinstance(call.func, ast.Name) and call.func.id in self._plain
 
 
-def _around_loaders(index: FileIndex) -> set[Function]:
-    """The functions inside which a weight loader is defined: it captures what they hold."""
+def _around_loaders(index: FileIndex, is_harmless: Callable[[Function], bool]) -> set[Function]:
+    """The functions inside which a weight loader is defined that is not harmless: it captures what they hold."""
     around: set[Function] = set()
     for function in index.functions.values():
-        outer = function.outer if function.lent else None
+        outer = function.outer if function.lent and not is_harmless(function) else None
         while outer is not None:
             around.add(outer)
             outer = outer.outer
     return around
-
-
-def _installs_loader(function: Function) -> bool:
-    """Whether the function gives a parameter a weight loader: as an attribute, in a dict of them, by `setattr`."""
-    index = function.index
-    return any(
-        index.has_line(function, index.lines_with(re.escape(name)))
-        and re.search(_INSTALLED.format(name=re.escape(name)), index.source_of(function))
-        for name in index.contracts.loader_attributes
-    )
