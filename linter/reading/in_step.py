@@ -6,15 +6,17 @@ import ast
 from typing import TYPE_CHECKING
 
 from loaderlint.linter.reading.index import Function
-from loaderlint.linter.reading.outline import Outline
+from loaderlint.linter.reading.outline import Outline, all_arguments
 
 if TYPE_CHECKING:
     from loaderlint.linter.reading.project import Project
 
 # What a tensor says of itself.
-_METADATA = ("shape", "dtype", "device", "ndim")
-# Whoever copies has a reason to look at: was it needed, does it wait?
-_COPIES = ("clone", "repeat", "tile", "copy", "numpy", "share_memory_", "untyped_storage", "storage", "set_")
+_METADATA = ("shape", "dtype", "device", "ndim", "is_meta", "is_cuda", "is_sparse")
+# Whoever copies has a reason to be looked at: was it needed, is it waited for?
+_COPIES = ("clone", "repeat", "tile", "copy", "numpy", "share_memory_", "untyped_storage", "storage")
+_COPY_KEYWORDS = ("copy", "non_blocking")
+_CONTAINERS = (list, dict, set)
 
 
 class InStep:
@@ -26,9 +28,9 @@ class InStep:
         self._project = project
         self._contracts = function.index.contracts
 
-    def stays(self, tensor: str, step: ast.AST) -> bool:
+    def stays(self, tensor: str, step: ast.For | ast.FunctionDef) -> bool:
         """Whether the variable `tensor`, bound by `step`, holds no tensor of one step in the next, and hands none on
-        to anything but weight loaders, or those who are given what `step` yields.
+        but to weight loaders, and to those who are given what `step` yields.
 
         `step` is a loop over a stream that binds it, or the function that it is a parameter of.
         """
@@ -37,8 +39,10 @@ class InStep:
         while todo:
             name = todo.pop()
             writes = [self._outline.statement(node) for node in self._outline.writes(name, scope)]
-            if any(isinstance(write, ast.AugAssign) for write in writes):
-                return False  # Written in place, in memory that is the stream's.
+            if name in self._outline.declared or any(isinstance(write, ast.AugAssign) for write in writes):
+                return (
+                    False  # A variable of another function, or memory of the stream that is written in place.
+                )
             for use in self._outline.reads(name, scope):
                 fresh = name == tensor or any(self._outline.follows(use, write) for write in writes)
                 here = self._outline.scope(use) is scope and self._outline.is_in_body(use, step)
@@ -50,42 +54,66 @@ class InStep:
         return True
 
     def _aliases(self, use: ast.expr) -> set[str] | None:
-        """The variables that a tensor, or a view of it, is put into where it is used; None where it may be kept."""
+        """The variables that a tensor, or what is made of it, is put into; None where it may be kept."""
         node: ast.AST = use
         while True:
             around = self._outline.parent(node)
-            if isinstance(around, (ast.Compare, ast.FormattedValue)):
+            if isinstance(around, (ast.Compare, ast.FormattedValue)) or self._is_asked(around):
                 return set()
-            if isinstance(around, ast.Attribute):
-                if around.attr in _METADATA:
-                    return set()
-                call = self._outline.parent(around)
-                if isinstance(call, ast.Call) and call.func is around:
-                    kind = self._contracts.tensor_methods.get(around.attr)
-                    if kind == "metadata":
-                        return set()
-                    if around.attr in _COPIES or kind == "mutate":
-                        return None
-                    node = call
-                elif self._contracts.tensor_attributes.get(around.attr) == "view":
-                    node = around
-                else:
-                    return None
-            elif isinstance(around, ast.Subscript) and around.value is node and isinstance(around.ctx, ast.Load):
-                node = around
-            elif isinstance(around, (ast.BinOp, ast.UnaryOp)):
-                node = around
-            elif isinstance(around, ast.keyword):
-                node, call = around, self._outline.parent(around)
-                return set() if self._is_read_by(call) else None
-            elif isinstance(around, ast.Call):
-                return set() if node in around.args and self._is_read_by(around) else None
-            elif isinstance(around, ast.Assign):
-                return self._bound(around.targets)
-            elif isinstance(around, ast.For) and around.iter is node:
-                return self._bound([around.target])
-            else:
-                return set() if self._is_yielded(node) else None
+            outer = self._made_of(node, around)
+            if outer is None:
+                return self._end(node, around)
+            node = outer
+
+    def _is_asked(self, around: ast.AST) -> bool:
+        """Whether an attribute of a tensor, or the method that is called there, only tells of the tensor."""
+        if not isinstance(around, ast.Attribute):
+            return False
+        return around.attr in _METADATA or self._contracts.tensor_methods.get(around.attr) == "metadata"
+
+    def _made_of(self, node: ast.AST, around: ast.AST) -> ast.AST | None:
+        """The expression `around` a tensor that is one again: a view or a result; None for anything else."""
+        if isinstance(around, (ast.BinOp, ast.UnaryOp)):
+            return around
+        if isinstance(around, ast.Subscript):
+            return around if around.value is node and isinstance(around.ctx, ast.Load) else None
+        if isinstance(around, ast.Attribute):
+            call = self._outline.parent(around)
+            if isinstance(call, ast.Call) and call.func is around:
+                return call if self._gives_tensor(around.attr, call) else None
+            return around if self._contracts.tensor_attributes.get(around.attr) == "view" else None
+        return around if isinstance(around, ast.Call) and self._is_library_call(node, around) else None
+
+    def _gives_tensor(self, method: str, call: ast.Call) -> bool:
+        if any(keyword.arg in _COPY_KEYWORDS for keyword in call.keywords):
+            return False
+        return method not in _COPIES and self._contracts.tensor_methods.get(method) != "mutate"
+
+    def _is_library_call(self, node: ast.AST, call: ast.Call) -> bool:
+        """Whether a function of torch is given the tensor that gives a result, or a view."""
+        name = self._function.index.qualified(call.func)
+        if name.partition(".")[0] not in self._contracts.modules or name in self._contracts.owners:
+            return False
+        kind = self._contracts.functions.get(name)
+        function = name.rpartition(".")[2].islower() and not name.endswith("_")
+        plain = not any(keyword.arg in ("out", *_COPY_KEYWORDS) for keyword in call.keywords)
+        return node in call.args and function and plain and kind in (None, "view", "conditional_copy")
+
+    def _end(self, node: ast.AST, around: ast.AST) -> set[str] | None:
+        """What becomes of a tensor in the end: the variables that it is put into; None where it may be kept."""
+        if isinstance(around, ast.keyword):
+            return set() if self._is_read_by(self._outline.parent(around)) else None
+        if isinstance(around, ast.Call):
+            return set() if node in around.args and self._is_read_by(around) else None
+        if isinstance(around, ast.For):
+            return self._bound([around.target]) if around.iter is node else None
+        if isinstance(around, ast.Assign):
+            if all(
+                isinstance(target, ast.Subscript) and self._is_memory(target) for target in around.targets
+            ):
+                return set()  # Copied into the memory of a parameter.
+            return self._bound(around.targets)
+        return set() if self._is_yielded(node) else None
 
     def _bound(self, targets: list[ast.expr]) -> set[str] | None:
         """The variables that are bound; None if anything else is."""
@@ -97,6 +125,25 @@ class InStep:
             names |= {part.id for part in parts if isinstance(part, ast.Name)}
         return names
 
+    def _is_memory(self, node: ast.expr, depth: int = 4) -> bool:
+        """Whether an expression is a part of what some `.data` is, by the statements of the function."""
+        while isinstance(node, (ast.Subscript, ast.Attribute)):
+            if isinstance(node, ast.Attribute) and node.attr == "data":
+                return True
+            node = node.value
+        if not isinstance(node, ast.Name) or not depth:
+            return False
+        bound = [
+            self._outline.parent(target)
+            for target in self._outline.writes(node.id, self._outline.scope(node))
+        ]
+        values = [one.value for one in bound if isinstance(one, ast.Assign)]
+        return (
+            bool(values)
+            and len(values) == len(bound)
+            and all(self._is_memory(it, depth - 1) for it in values)
+        )
+
     def _is_yielded(self, node: ast.AST) -> bool:
         """Whether it is the tensor of a pair that is yielded: with the next step of the stream, the reader's is over."""
         pair = self._outline.parent(node)
@@ -107,18 +154,41 @@ class InStep:
             and isinstance(self._outline.parent(pair), ast.Yield)
         )
 
+    # Callees
+
     def _is_read_by(self, call: ast.AST) -> bool:
         """Whether a call reads its tensors at once: `copy_`, or a weight loader that is judged where it is defined."""
         if not isinstance(call, ast.Call):
             return False
         callee, loaders = call.func, self._contracts.loader_attributes
         if isinstance(callee, ast.Attribute):
-            if callee.attr == "copy_":
-                return not call.keywords and len(call.args) == 1
-            return callee.attr in loaders and not (isinstance(callee.value, ast.Name) and callee.value.id == "self")
+            return self._is_reading_method(callee, call)
         if not isinstance(callee, ast.Name):
             return False
         found = self._project.find(self._function.index.named(callee.id))
         if isinstance(found, Function):
             return bool(found.lent)
         return found is None and callee.id in loaders
+
+    def _is_reading_method(self, callee: ast.Attribute, call: ast.Call) -> bool:
+        owner, name, receiver = self._function.owner, callee.attr, callee.value
+        if name == "copy_":
+            return not call.keywords and len(call.args) == 1
+        if is_super(receiver):
+            method = None if owner is None else self._project.inherited_method(owner, owner, name)
+            return method is not None and bool(method.lent)
+        if isinstance(receiver, ast.Name) and receiver.id == "self":
+            methods = [] if owner is None else self._project.methods(owner, name)
+            return bool(methods) and all(method.lent for method in methods)
+        return name in self._contracts.loader_attributes or self._is_unknown(receiver, name)
+
+    def _is_unknown(self, receiver: ast.expr, method: str) -> bool:
+        """Whether nothing is known of what is called: a method of a parameter, with a name that says nothing."""
+        named = method in self._contracts.methods or any(hasattr(kind, method) for kind in _CONTAINERS)
+        parameters = {argument.arg for argument in all_arguments(self._outline.function)} - {"self", "cls"}
+        return isinstance(receiver, ast.Name) and receiver.id in parameters and not named
+
+
+def is_super(node: ast.expr) -> bool:
+    """`super()`, with or without arguments."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"

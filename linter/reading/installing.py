@@ -80,7 +80,8 @@ def _definition(node: ast.expr, function: Function, project: Project) -> object:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
         return None if function.owner is None else project.method(function.owner, node.attr)
     named = function.index.qualified(node)
-    return project.find(named) if named and not _is_local(node, function) else None
+    found = project.find(named) if named else None
+    return None if found is None or _is_local(node, function) else found
 
 
 def _is_local(node: ast.expr, function: Function) -> bool:

@@ -25,6 +25,8 @@ class Outline:
         self.function = function
         self._parents: dict[ast.AST, ast.AST] = {}
         self.names: dict[str, list[ast.Name]] = defaultdict(list)
+        # The variables that functions inside take from around them, to bind them.
+        self.declared: set[str] = set()
         self._walk(function)
 
     def _walk(self, root: ast.AST) -> None:
@@ -34,6 +36,8 @@ class Outline:
             if type(node) is ast.Name:
                 self.names[node.id].append(node)
                 continue
+            if type(node) in (ast.Global, ast.Nonlocal):
+                self.declared.update(node.names)  # type: ignore[attr-defined]
             for field in node._fields:
                 value = getattr(node, field, None)
                 if type(value) is list:

@@ -5,8 +5,6 @@ Most loaders of a model zoo are of this kind. They are told by their `ast` alone
 
 from __future__ import annotations
 
-import re
-
 from loaderlint.linter.reading.in_step import InStep
 from loaderlint.linter.reading.index import Function
 from loaderlint.linter.reading.installing import installs_only_judged
@@ -14,9 +12,6 @@ from loaderlint.linter.reading.outline import Outline
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.stream_flow import StreamFlow
 from loaderlint.linter.reading.streams import PAIR
-
-# What may change, keep or delay anything on a way of its own. Text is enough: a comment that mentions one costs time.
-_INVOLVED = re.compile(r"\b(?:lambda|global|nonlocal|async|await|match|class|non_blocking)\b|\bcopy=")
 
 
 def is_harmless(function: Function, project: Project) -> bool:
@@ -29,8 +24,6 @@ def is_harmless(function: Function, project: Project) -> bool:
 def _is_plain(function: Function, project: Project) -> bool:
     """Whether `function` does nothing with its only stream, or lent tensors, but to hand them on at once."""
     if function.streams and list(function.streams.values()) != [PAIR]:
-        return False
-    if _INVOLVED.search(function.index.source_of(function)):
         return False
     outline = Outline(function.node)
     if function.lent:

@@ -174,6 +174,11 @@ class Project:
                 return found
         return None
 
+    def methods(self, owner: Class, name: str) -> list[Function]:
+        """What `self.name` may be in a method of `owner`: its own or inherited method, and those of classes below."""
+        found = (self.method(cls, name) for cls in (owner, *self.subclasses(owner)))
+        return list(dict.fromkeys(method for method in found if method is not None))
+
     def properties(self, owner: Class) -> frozenset[str]:
         """The names of the properties that `owner` has or inherits."""
         if owner not in self._properties:

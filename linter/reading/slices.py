@@ -49,7 +49,8 @@ class FunctionSlice:
             return with_deep_stack(self._resolve)
 
     def _resolve(self) -> dict[cst.CSTNode, CodeRange]:
-        return dict(MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider))
+        # Asked through `resolve`, LibCST walks the tree once more for providers that work in batches: there is none.
+        return dict(PositionProvider()._gen(MetadataWrapper(self.module, unsafe_skip_copy=True)))
 
     def range(self, node: cst.CSTNode) -> tuple[int, int, int, int]:
         """(line, column, end_line, end_column) of `node` in the file, all from 1, the end exclusive."""

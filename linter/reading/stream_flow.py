@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from loaderlint.linter.reading.in_step import InStep
+from loaderlint.linter.reading.in_step import InStep, is_super
 from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.outline import Outline, all_arguments
 from loaderlint.linter.reading.streams import PAIR
@@ -32,7 +32,7 @@ class StreamFlow:
         """
         outer = self._outline.function
         uses, writes = self._outline.reads(stream, outer), self._outline.writes(stream, outer)
-        if not uses or len(uses) != 1 + len(writes) or len(writes) > 1:
+        if not uses or len(uses) != 1 + len(writes) or len(writes) > 1 or stream in self._outline.declared:
             return False
         # Under its own name again, as in `weights = renamed(weights)`: what is read behind that is the new one.
         rebound = not writes or self._outline.statement(writes[0]) in self._outline.above(uses[0])
@@ -67,11 +67,11 @@ class StreamFlow:
         inner = self._inner_generator(call.func)
         if inner is not None:
             return self._is_passed_on(inner, call, place)
-        callee = self._callee(call)
-        if callee is None or not callee.streams:
+        callees = self._callees(call)
+        if not callees or not all(callee.streams for callee in callees):
             return False
-        around = self._outline.parent(call)
-        if not _may_hand_out(callee) or (isinstance(around, ast.Return) and not callee.is_generator):
+        is_returned = isinstance(self._outline.parent(call), ast.Return)
+        if all(not _may_hand_out(one) or (is_returned and not one.is_generator) for one in callees):
             return True
         return self._gives_nothing_else(call, place) and self._is_read(call)
 
@@ -127,21 +127,23 @@ class StreamFlow:
 
     # Callees
 
-    def _callee(self, call: ast.Call) -> Function | None:
-        """The function or method of the project that is called, where the statements around tell."""
+    def _callees(self, call: ast.Call) -> list[Function]:
+        """The functions or methods of the project that may be called, where the statements around tell."""
+        index, owner = self._function.index, self._function.owner
         if isinstance(call.func, ast.Name):
-            found = self._project.find(self._function.index.named(call.func.id))
-            return found if isinstance(found, Function) else None
+            found = self._project.find(index.named(call.func.id))
+            return [found] if isinstance(found, Function) else []
         if not isinstance(call.func, ast.Attribute):
-            return None
-        if self._is_super(call.func.value):
-            owner = self._function.owner
-            return None if owner is None else self._project.inherited_method(owner, owner, call.func.attr)
-        cls = self._class_of(call.func.value)
-        return None if cls is None else self._project.method(cls, call.func.attr)
-
-    def _is_super(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+            return []
+        receiver, name = call.func.value, call.func.attr
+        if is_super(receiver):
+            method = None if owner is None else self._project.inherited_method(owner, owner, name)
+        elif isinstance(receiver, ast.Name) and receiver.id == "self":
+            return [] if owner is None else self._project.methods(owner, name)
+        else:
+            cls = self._class_of(receiver)
+            method = None if cls is None else self._project.method(cls, name)
+        return [] if method is None else [method]
 
     def _class_of(self, receiver: ast.expr) -> Class | None:
         """The class of an object that is made on the spot, or by the only statement that sets the variable."""

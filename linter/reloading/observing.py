@@ -105,6 +105,10 @@ class Observer:
             yield Observation(Fact.STACK_REQUIRED, at, found.holder, notes)
 
     def _replaced(self, function: Function) -> Iterator[Observation]:
+        targets = self._index.imports.items()
+        classes = frozenset({"Parameter", *(name for name, target in targets if target.endswith(".Parameter"))})
+        if not any(f"{name}(" in self._index.slice(function).source for name in classes):
+            return
         methods = [
             node
             for node in function.owner.node.body
@@ -112,8 +116,7 @@ class Observer:
         ]
         loaders = self._index.contracts.loader_attributes
         carried = carrying(methods, loaders)
-        classes = {name for name, target in self._index.imports.items() if target.endswith(".Parameter")}
-        for found in bare_again(function.node, carried, loaders, frozenset({"Parameter", *classes})):
+        for found in bare_again(function.node, carried, loaders, classes):
             at = site(function, found.at)
             note = Note("replaced", at, "the new parameter has none of the old one's attributes")
             yield Observation(Fact.LOADER_LOST, at, found.parameter, (note,))
