@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 import libcst as cst
 from loaderlint.linter.interpreter.copies import Copies
@@ -150,6 +151,12 @@ class Core(Parts, Copies, ABC):
     def new(self, state: State, node: cst.CSTNode, context: Context, obj: Obj, role: str = "") -> Value:
         """A new object made by `node`."""
         return state.allocate(self.loc(node, context, role), obj)
+
+
+@cache
+def handler(interpreter: type, prefix: str, kind: type) -> Callable[..., Any] | None:
+    """The method of the interpreter that is for one kind of nodes; looked up once, as names made up are slow to find."""
+    return getattr(interpreter, f"{prefix}{kind.__name__}", None)
 
 
 @cache

@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Callable, Sequence
 
 import libcst as cst
-from loaderlint.linter.interpreter.core import Core
+from loaderlint.linter.interpreter.core import Core, handler
 from loaderlint.linter.interpreter.correlation import Asked, asked_again, assigned_names, decides
 from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
@@ -62,9 +62,9 @@ class Statements(Core, ABC):
             return
         if context.failing is not None:
             context.failing.join(state)
-        run = getattr(self, f"_run_{type(statement).__name__}", None)
+        run = handler(type(self), "_run_", type(statement))
         if run is not None:
-            run(statement, state, context)
+            run(self, statement, state, context)
 
     def _question(
         self, place: int, body: Sequence[cst.CSTNode], state: State, context: Context

@@ -19,6 +19,12 @@ _COPY_KEYWORDS = ("copy", "non_blocking")
 _CONTAINERS = (list, dict, set)
 
 
+def is_plain_loader(function: Function, project: Project) -> bool:
+    """Whether a weight loader only hands on, or looks at, the tensors that it is lent."""
+    in_step = InStep(function, Outline(function.node), project)
+    return bool(function.lent) and all(in_step.stays(tensor, function.node) for tensor in function.lent)
+
+
 class InStep:
     """Judges what becomes of lent tensors in `function`, or in a function inside it: see `stays`."""
 

@@ -1,7 +1,7 @@
 """Functions that give a parameter a weight loader which is not judged anywhere else.
 
-A method or function of a loader's shape is judged where it is defined, and so is a factory of such. Only what is put
-together on the spot has to be run where it is installed.
+A method or function of a loader's shape is judged where it is defined. Only what is put together on the spot, of what
+the function has, has to be run where it is installed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from typing import TYPE_CHECKING
 
+from loaderlint.linter.reading.in_step import is_plain_loader
 from loaderlint.linter.reading.index import Function
 
 if TYPE_CHECKING:  # It asks for the functions that make streams, which are found beside the candidates.
@@ -70,7 +71,7 @@ def _is_judged(value: ast.expr, function: Function, project: Project) -> bool:
     given = [*value.args, *(keyword.value for keyword in value.keywords)]
     return (
         isinstance(factory, Function)
-        and _makes_loaders(factory)
+        and _makes_plain_loaders(factory, project)
         and not any(_may_be_function(node, function, project) for item in given for node in ast.walk(item))
     )
 
@@ -97,10 +98,10 @@ def _is_local(node: ast.expr, function: Function) -> bool:
     return isinstance(node, ast.Name) and node.id in names
 
 
-def _makes_loaders(factory: Function) -> bool:
-    """Whether all functions inside of it have a loader's shape: with them it is an entry point itself."""
+def _makes_plain_loaders(factory: Function, project: Project) -> bool:
+    """Whether all functions inside of it are loaders that keep nothing, whatever the factory is given."""
     inner = [one for one in factory.index.functions.values() if one.outer is factory]
-    return bool(inner) and all(one.lent for one in inner)
+    return bool(inner) and all(is_plain_loader(one, project) for one in inner)
 
 
 def _may_be_function(node: ast.AST, function: Function, project: Project) -> bool:

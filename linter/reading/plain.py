@@ -5,7 +5,7 @@ Most loaders of a model zoo are of this kind. They are told by their `ast` alone
 
 from __future__ import annotations
 
-from loaderlint.linter.reading.in_step import InStep
+from loaderlint.linter.reading.in_step import is_plain_loader
 from loaderlint.linter.reading.index import Function
 from loaderlint.linter.reading.installing import installs_only_judged
 from loaderlint.linter.reading.outline import Outline
@@ -25,9 +25,7 @@ def _is_plain(function: Function, project: Project) -> bool:
     """Whether `function` does nothing with its only stream, or lent tensors, but to hand them on at once."""
     if function.streams and list(function.streams.values()) != [PAIR]:
         return False
-    outline = Outline(function.node)
     if function.lent:
-        in_step = InStep(function, outline, project)
-        return all(in_step.stays(tensor, function.node) for tensor in function.lent)
+        return is_plain_loader(function, project)
     (stream,) = function.streams
-    return StreamFlow(function, outline, project).is_read_in_step(stream)
+    return StreamFlow(function, Outline(function.node), project).is_read_in_step(stream)

@@ -106,7 +106,9 @@ class Observer:
 
     def _replaced(self, function: Function) -> Iterator[Observation]:
         targets = self._index.imports.items()
-        classes = frozenset({"Parameter", *(name for name, target in targets if target.endswith(".Parameter"))})
+        classes = frozenset(
+            {"Parameter", *(name for name, target in targets if target.endswith(".Parameter"))}
+        )
         if not any(f"{name}(" in self._index.slice(function).source for name in classes):
             return
         methods = [

@@ -10,6 +10,11 @@ from loaderlint.linter.reading.nodes import children, walk
 _OWN_SCOPE = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 # What changes a container that lies in another one; a tensor that lies in one is not part of it.
 _CONTAINER_METHODS = ("append", "extend", "insert", "add", "update", "setdefault", "pop", "remove", "clear")
+# By exact type: LibCST's classes are abstract base classes, for which isinstance is slow.
+_BINDING = {
+    cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.NamedExpr, cst.FunctionDef, cst.ClassDef, cst.AsName,
+    cst.ImportAlias, cst.Del, cst.MatchAs, cst.MatchStar,
+}  # fmt: skip
 _BINDERS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.NamedExpr)
 
 
@@ -17,7 +22,8 @@ def bound_names(*nodes: cst.CSTNode) -> set[str]:
     """Names that these statements bind in the function they stand in."""
     found: set[str] = set()
     for node in walk(*nodes, skip=_OWN_SCOPE):
-        found |= _bound_by(node)
+        if type(node) in _BINDING:
+            found |= _bound_by(node)
     return found
 
 
