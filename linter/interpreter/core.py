@@ -154,7 +154,7 @@ class Core(Parts, Copies, ABC):
 
 
 @cache
-def handler(interpreter: type, prefix: str, kind: type) -> Callable[..., Any] | None:
+def method_for(interpreter: type, prefix: str, kind: type) -> Callable[..., Any] | None:
     """The method of the interpreter that is for one kind of nodes; looked up once, as names made up are slow to find."""
     return getattr(interpreter, f"{prefix}{kind.__name__}", None)
 

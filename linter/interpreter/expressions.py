@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 
 import libcst as cst
-from loaderlint.linter.interpreter.core import Core, handler
+from loaderlint.linter.interpreter.core import Core, method_for
 from loaderlint.linter.interpreter.frames import Argument, Assignment, Context
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS, LAST_SLOT, Kind, Obj
 from loaderlint.linter.interpreter.state import State
@@ -41,7 +41,7 @@ class Expressions(Core, ABC):
         """The value of `node`; what has no rule of its own holds nothing."""
         if state.dead:
             return NOTHING
-        run = handler(type(self), "_eval_", type(node))
+        run = method_for(type(self), "_eval_", type(node))
         return run(self, node, state, context) if run is not None else NOTHING
 
     # Names and attributes

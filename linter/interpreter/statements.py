@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Callable, Sequence
 
 import libcst as cst
-from loaderlint.linter.interpreter.core import Core, handler
+from loaderlint.linter.interpreter.core import Core, method_for
 from loaderlint.linter.interpreter.correlation import Asked, asked_again, assigned_names, decides
 from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
@@ -62,7 +62,7 @@ class Statements(Core, ABC):
             return
         if context.failing is not None:
             context.failing.join(state)
-        run = handler(type(self), "_run_", type(statement))
+        run = method_for(type(self), "_run_", type(statement))
         if run is not None:
             run(self, statement, state, context)
 
