@@ -11,6 +11,9 @@ from .adapters.iterator_table import ITERATORS
 from .hook import after_import, is_awaited
 from .levels import (
     OFF,
+    PARANOID,
+    RAISE,
+    TRAP,
     GuardSettingError,
     exit_code_from_environment,
     parse_setting,
@@ -23,9 +26,14 @@ def activate(level: str = "trap") -> None:
     """Guard the lent streams that this process starts from now on under `level`; the last call holds.
 
     `level` is spelled as in LOADERLINT_GUARD: a level, or one with `,strict`. Raises GuardSettingError for
-    another. Imports neither torch nor a streamer.
+    another, or a reaction in the environment that does not exist. Imports neither torch nor a streamer.
     """
-    set_guard(parse_setting(level, "activate(level)"))
+    setting = parse_setting(level, "activate(level)")
+    set_guard(setting)
+    if setting.level in (TRAP, PARANOID) and reaction_from_environment() != RAISE:
+        from .takers import install
+
+        install()  # before there are threads that wait for work
     for module in {**ADAPTERS, **ITERATORS}:
         after_import(module, _install)
 

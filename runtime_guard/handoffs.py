@@ -23,16 +23,17 @@ _starts = threading.local()
 @functools.cache
 def install() -> None:
     """Put gates between the threads of this process, once; nothing is held back while no lease runs."""
-    _wrap(ThreadPoolExecutor, "submit", _submit)
-    _wrap(threading.Thread, "start", _start)
-    _wrap(queue.Queue, "put", _put)
-    _wrap(queue.Queue, "get", _get)
-    _wrap(threading.Condition, "wait", _wait)
-    _wrap(threading.Thread, "join", _wait)
-    _wrap(selectors.DefaultSelector, "select", _wait)
+    wrap(ThreadPoolExecutor, "submit", _submit)
+    wrap(threading.Thread, "start", _start)
+    wrap(queue.Queue, "put", _put)
+    wrap(queue.Queue, "get", _get)
+    wrap(threading.Condition, "wait", _wait)
+    wrap(threading.Thread, "join", _wait)
+    wrap(selectors.DefaultSelector, "select", _wait)
 
 
-def _wrap(owner: type, name: str, around: Callable[..., Any]) -> None:
+def wrap(owner: type, name: str, around: Callable[..., Any]) -> None:
+    """Replace a method by `around(method, self, ...)`."""
     original = getattr(owner, name)
 
     @functools.wraps(original)

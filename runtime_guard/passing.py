@@ -1,27 +1,23 @@
 """Lets stale reads pass once they are reported: LOADERLINT_GUARD_ON=warn and record.
 
 The trap stays: an operation that it refuses is reported and done again with the trap lifted. What no function
-mode of torch sees (threads that began before the stream, C++ code of others) raises as ever.
+mode of torch sees (threads that `modes` does not reach, C++ code of others) raises as ever.
 """
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode, _len_torch_function_stack, _pop_mode, _push_mode
+from torch.overrides import TorchFunctionMode
 
 from . import report
 from .lease import stale
+from .modes import run_under
 from .reads import observe, token_of
 
 Lift = Callable[[torch.UntypedStorage, bool], None]
-
-_of_thread = threading.local()
 
 
 class _LetPass(TorchFunctionMode):
@@ -66,29 +62,5 @@ def _storage(token: str) -> torch.UntypedStorage | None:
 
 
 def let_reads_pass(lift: Lift, warns: bool) -> None:
-    """Let stale reads of this thread, and of those that it starts, pass; they are reported all the same."""
-    if getattr(_of_thread, "entered", False):
-        return
-    mode = _LetPass(lift, warns)
-    _enter(mode)
-
-    def enter_new_thread(frame: FrameType, event: str, argument: object) -> None:
-        sys.setprofile(None)
-        _enter(mode)
-
-    if threading.getprofile() is None:
-        threading.setprofile(enter_new_thread)
-
-
-def _enter(mode: TorchFunctionMode) -> None:
-    """Put the mode below all others, which leave the stack in their own order.
-
-    Only the context of torch.set_default_device() has to stay lowest.
-    """
-    _of_thread.entered = True
-    above = [_pop_mode() for _ in range(_len_torch_function_stack())]
-    if above and above[-1] is getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None):
-        _push_mode(above.pop())
-    _push_mode(mode)
-    for other in reversed(above):
-        _push_mode(other)
+    """Let stale reads pass in this thread, and in the others that `modes` reaches; they are reported all the same."""
+    run_under(_LetPass, lambda: _LetPass(lift, warns))

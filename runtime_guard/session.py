@@ -41,6 +41,10 @@ class Session:
         """Called in the consumer's thread as a stream lends a tensor."""
         if self.choice.level == PARANOID or is_strict():
             gates.lease_begun(lease.token, lent.untyped_storage())
+        if self.choice.level == PARANOID and (lent.is_cuda or lent.is_pinned()):
+            from .delays import delay_readers
+
+            delay_readers(lent)
         if self._reaction != RAISE and self.choice.backend.lift is not None:
             from .passing import let_reads_pass
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -59,14 +59,15 @@ def test_an_error_in_the_block_ends_the_leases_too() -> None:
         lent[0][1].sum()
 
 
-def test_the_message_of_a_bucket_names_its_block() -> None:
+def test_the_message_of_a_bucket_names_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parent)
     with guard_scope(bucket()) as lent:
         pass
     with pytest.raises(RuntimeError) as caught:
         lent[2][1].sum()
     (seen,) = report.take_stale_reads()
     lines = str(caught.value).splitlines()
-    here = os.path.relpath(__file__)
+    here = Path(__file__).name
     assert lines[0].endswith("layer.2 (4,) float32 via guard_scope(list) [lent until the block ends]")
     for line, place in ((lines[2], "advanced at"), (lines[3], "yielded at ")):
         assert line.startswith(f"  {place}  {here}:")
