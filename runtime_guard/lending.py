@@ -128,10 +128,15 @@ def lend_bucket(
         lender.end(call_site(sys._getframe(1)))
 
 
-def _as_pair(item: object) -> Named:
-    """Return the item; raises TypeError where it is no pair of a name and a tensor."""
+@cache
+def _tensor() -> type[torch.Tensor]:
     import torch
 
-    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], torch.Tensor):
+    return torch.Tensor
+
+
+def _as_pair(item: object) -> Named:
+    """Return the item; raises TypeError where it is no pair of a name and a tensor."""
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], _tensor()):
         return item
     raise TypeError(f"the loaderlint guard needs (name, tensor) pairs, not {type(item).__name__}")

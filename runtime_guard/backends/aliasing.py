@@ -61,14 +61,13 @@ def alias(tensor: torch.Tensor) -> torch.Tensor:
             twin = _over(storage, tensor)
     copy_attributes(tensor, twin)
     setattr(storage, _OWNER, tensor)
-    if tensor.device.type == "cuda":
+    if tensor.is_cuda:
         _forward_record_stream()
     return twin
 
 
 def _over(storage: torch.UntypedStorage, like: torch.Tensor) -> torch.Tensor:
-    # The device is named because a loader may run under `torch.device(...)`, which changes the default.
-    return torch.empty(0, dtype=like.dtype, device=like.device).set_(storage, 0, like.shape, like.stride())
+    return like.new_empty(0).set_(storage, 0, like.shape, like.stride())
 
 
 def copy_attributes(source: torch.Tensor, target: torch.Tensor) -> None:

@@ -18,6 +18,7 @@ import torch
 
 _WINDOW = 80  # bytes; smaller than a StorageImpl of any torch from 2.6 on
 _WORD = 8
+_Window = ctypes.c_uint8 * _WINDOW
 _MESSAGE_SLOTS = range(64, 96, _WORD)  # the Python object's pointer lies here, the message behind it
 _MESSAGE_STRUCT = re.compile(r"struct [\w ]*StorageExtraMeta \{(.*?)\n\};", re.DOTALL)
 
@@ -31,8 +32,8 @@ class StorageLayout:
 
     def set_flags(self, address: int, value: bool) -> None:
         """Set or clear both flags of the StorageImpl at `address`."""
-        ctypes.memset(address + self.refuses_reads, value, 1)
-        ctypes.memset(address + self.has_check, value, 1)
+        memory = _Window.from_address(address)
+        memory[self.refuses_reads] = memory[self.has_check] = value
 
 
 def _dummy() -> torch.Tensor:
