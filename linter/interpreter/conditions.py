@@ -120,7 +120,16 @@ class Conditions(Core, ABC):
         )
 
     def narrow(self, test: cst.BaseExpression, passed: State, failed: State, context: Context) -> None:
-        """What a test for an ownership marker says about a tensor: without the marker it need not be lent."""
+        """What a test says about variables: one that is None holds nothing, an unmarked tensor need not be lent."""
+        for state, outcome in ((passed, True), (failed, False)):
+            for name in _names_of_none(test, outcome):
+                if name in state.frames[context.frame]:
+                    state.frames[context.frame][name] = NOTHING
+        self._narrow_by_markers(test, passed, failed, context)
+
+    def _narrow_by_markers(
+        self, test: cst.BaseExpression, passed: State, failed: State, context: Context
+    ) -> None:
         todo: list[tuple[cst.BaseExpression, bool, bool]] = [(test, True, True)]
         while todo:
             node, positive, certain = todo.pop()
@@ -185,6 +194,30 @@ def _constant_parameters(function: cst.CSTNode) -> frozenset[str]:
             written = node.name if isinstance(node, cst.AsName) else node.target
             names -= {inner.value for inner in walk(written) if isinstance(inner, cst.Name)}
     return frozenset(names)
+
+
+@cache
+def _names_of_none(test: cst.BaseExpression, outcome: bool) -> tuple[str, ...]:
+    """The variables that are None wherever `test` has that outcome."""
+    names, todo = [], [(test, outcome)]
+    while todo:
+        match todo.pop():
+            case cst.UnaryOperation(operator=cst.Not(), expression=inner), outcome:
+                todo.append((inner, not outcome))
+            case cst.BooleanOperation(left=left, operator=operator, right=right), outcome:
+                if isinstance(operator, cst.And) is outcome:
+                    todo += [(left, outcome), (right, outcome)]
+            case cst.Comparison(
+                left=cst.Name(name),
+                comparisons=[
+                    cst.ComparisonTarget(
+                        operator=cst.Is() | cst.IsNot() as asked, comparator=cst.Name("None")
+                    )
+                ],
+            ), outcome:
+                if isinstance(asked, cst.Is) is outcome:
+                    names.append(name)
+    return tuple(names)
 
 
 def _asks_for_a_collection(node: cst.BaseExpression) -> bool:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import forked
 import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -45,11 +46,12 @@ def loaderlint(tmp_path: Path) -> Run:
     """Runs the command in `tmp_path`; a prefix can change the conditions that it runs under."""
 
     def run(
-        *arguments: str, prefix: tuple[str, ...] = (), **options: object
+        *arguments: str, prefix: tuple[str, ...] = (), input: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        settings: dict[str, object] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 60}
+        if not prefix:
+            return forked.run("loaderlint.linter", *arguments, cwd=tmp_path, input=input)
         command = [*prefix, sys.executable, "-m", "loaderlint.linter", *arguments]
-        return subprocess.run(command, **{**settings, **options})  # type: ignore[call-overload, no-any-return]
+        return subprocess.run(command, cwd=tmp_path, input=input, capture_output=True, text=True, timeout=60)
 
     return run
 

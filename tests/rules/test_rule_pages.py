@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import runpy
 import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 from loaderlint.rules.registry import BY_CODE
@@ -17,8 +17,7 @@ FOLDER = ROOT / "docs" / "rules"
 
 
 def loaderlint(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "loaderlint.linter", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60)
+    return forked.run("loaderlint.linter", *arguments)
 
 
 def test_the_pages_are_up_to_date() -> None:

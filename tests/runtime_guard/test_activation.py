@@ -15,11 +15,12 @@ import pytest
 _ROOT = Path(__file__).parents[2]
 _SOURCES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "linter", "rules", "runtime_guard")
 
+# Imported where it is needed: most parents of a process that loads do not.
 _LOADER = """
 import sys
-from runai_model_streamer import SafetensorsStreamer
 
 def load(owned=False, swallow=False):
+    from runai_model_streamer import SafetensorsStreamer
     with SafetensorsStreamer() as streamer:
         streamer.stream_files(sys.argv[1:], owned=owned)
         kept = []
@@ -33,6 +34,10 @@ def load(owned=False, swallow=False):
                 raise
     print("loaded", len(kept))
 """
+
+
+# One process makes the wheel and its environment.
+pytestmark = pytest.mark.xdist_group("wheel")
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +147,8 @@ if __name__ == "__main__":
     if {method!r} == "subprocess":
         command = [sys.executable, "-c", "import loader; loader.load()", *sys.argv[1:]]
         sys.exit(subprocess.run(command).returncode)
+    if {method!r} == "fork":
+        import runai_model_streamer
     child = multiprocessing.get_context({method!r}).Process(target=load, args=(False, {swallow}))
     child.start()
     child.join()
@@ -259,6 +266,8 @@ atexit.register(late)
 if __name__ == "__main__":
     unclosed = open("unclosed.txt", "w")
     unclosed.write("all of it")
+    if {method!r} == "fork":
+        import runai_model_streamer
     if {method!r}:
         child = multiprocessing.get_context({method!r}).Process(target=load, args=({owned}, True))
         child.start()
