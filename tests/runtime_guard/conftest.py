@@ -89,9 +89,3 @@ def clean_environment() -> dict[str, str]:
     """The environment of this process without any setting of the guard or the streamer."""
     prefixes = ("LOADERLINT_", "RUNAI_", "PYTEST_")
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
-
-
-def beside(environment: dict[str, str], folder: Path) -> dict[str, str]:
-    """Return the environment of a process that imports what lies in `folder`, and the scripts of the tests."""
-    path = [str(folder), str(Path(__file__).parent), environment.get("PYTHONPATH", "")]
-    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, path))}

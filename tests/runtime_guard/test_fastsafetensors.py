@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import pytest
-from conftest import beside, unpacked
+from conftest import unpacked
 
 _BORROWED = '{"borrowed_tensors": true, "accumulate_resident": false}'
 
@@ -17,14 +17,13 @@ _BORROWED = '{"borrowed_tensors": true, "accumulate_resident": false}'
 class Version:
     """One version of fastsafetensors, beside the one torch."""
 
-    def __init__(self, folder: Path, files: list[Path], environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, files: list[Path]) -> None:
         self._files = [str(file) for file in files]
-        self._environment = beside(environment, folder)
+        self._folder = folder
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        script = str(Path(__file__).with_name("fastsafetensors_process.py"))
-        command = [sys.executable, script, *arguments, *self._files]
-        return subprocess.run(command, env=self._environment, capture_output=True, text=True)
+        script = Path(__file__).with_name("fastsafetensors_process.py")
+        return forked.run(script, *arguments, *self._files, path=[self._folder])
 
     def seen(self, *arguments: str) -> dict[str, object]:
         result = self.run("trap", *arguments)
@@ -33,13 +32,11 @@ class Version:
 
 
 @pytest.fixture
-def version(
-    request: pytest.FixtureRequest, checkpoint_files: list[Path], clean_environment: dict[str, str]
-) -> Version:
+def version(request: pytest.FixtureRequest, checkpoint_files: list[Path]) -> Version:
     # Releases before 0.3 import tqdm without needing it.
     extra = ["tqdm==4.67.1"] if request.param == "0.2.2" else []
     folder = unpacked(request.config, f"fastsafetensors=={request.param}", *extra)
-    return Version(folder, checkpoint_files, clean_environment)
+    return Version(folder, checkpoint_files)
 
 
 @pytest.mark.parametrize("version", ["0.3.3"], indirect=True)

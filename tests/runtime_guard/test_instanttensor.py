@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import pytest
-from conftest import beside, unpacked
+from conftest import unpacked
 
 _LENT = {"0.1.8": "no copy flag before 0.1.9", "0.1.9": "copy=False", "0.2.2": "copy=False"}
 
@@ -20,13 +19,8 @@ def version(request: pytest.FixtureRequest) -> str:
 
 def seen(request: pytest.FixtureRequest, version: str, file: Path, *arguments: str) -> dict[str, object]:
     folder = unpacked(request.config, f"instanttensor=={version}")
-    script = str(Path(__file__).with_name("instanttensor_process.py"))
-    result = subprocess.run(
-        [sys.executable, script, str(file), *arguments],
-        env=beside(request.getfixturevalue("clean_environment"), folder),
-        capture_output=True,
-        text=True,
-    )
+    script = Path(__file__).with_name("instanttensor_process.py")
+    result = forked.run(script, str(file), *arguments, path=[folder])
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout.splitlines()[-1])
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import forked
 import pytest
 from click.testing import CliRunner, Result
 
@@ -33,7 +32,7 @@ for name in sys.argv[1:]:
 
 
 @pytest.fixture
-def report_folder(tmp_path: Path, clean_environment: dict[str, str]) -> Callable[..., Path]:
+def report_folder(tmp_path: Path) -> Callable[..., Path]:
     """Returns the folder in which a process for each rank reported the stale reads of these tensors."""
 
     def run(*names_of_ranks: list[str]) -> Path:
@@ -41,8 +40,7 @@ def report_folder(tmp_path: Path, clean_environment: dict[str, str]) -> Callable
         script.write_text(_PROCESS)
         for rank, names in enumerate(names_of_ranks):
             variables = {"LOADERLINT_GUARD_REPORT": str(folder), "RANK": str(rank)}
-            command = [sys.executable, str(script), *names]
-            subprocess.run(command, env={**clean_environment, **variables}, check=True, capture_output=True)
+            forked.run(script, *names, **variables).check_returncode()
         return folder
 
     return run

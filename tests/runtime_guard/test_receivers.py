@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import pytest
-from conftest import beside, unpacked
+from conftest import unpacked
 
 _PYZMQ = "pyzmq==27.1.0"
 _RECEIVERS = {
@@ -21,20 +20,14 @@ _RECEIVERS = {
 
 @pytest.mark.parametrize("receiver", _RECEIVERS)
 def test_what_is_kept_past_the_bucket_raises_and_copies_are_right(
-    request: pytest.FixtureRequest, clean_environment: dict[str, str], receiver: str
+    request: pytest.FixtureRequest, receiver: str
 ) -> None:
     requirements, producer = _RECEIVERS[receiver]
-    environment = beside(clean_environment, unpacked(request.config, *requirements))
-    script = str(Path(__file__).with_name("receivers_process.py"))
+    folder = unpacked(request.config, *requirements)
+    script = Path(__file__).with_name("receivers_process.py")
     seen = {}
     for consumer in ("keep", "copy"):
-        result = subprocess.run(
-            [sys.executable, script, receiver, consumer],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=100,
-        )
+        result = forked.run(script, receiver, consumer, path=[folder], timeout=100)
         assert result.returncode == 0, result.stderr
         seen[consumer] = json.loads(result.stdout.splitlines()[-1])
     assert seen["keep"] == {"count": 12, "raised": [12, 12], "producers": [producer]}

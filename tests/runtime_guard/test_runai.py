@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
 import consumers
+import forked
 import pytest
 import torch
-from conftest import beside
 from consumers import CORRECT, KEEPING, Named, Reads, count_raises, stream_through, wrong_tensors
 
 from loaderlint.runtime_guard import activate, poisoned, report
@@ -140,17 +138,9 @@ def test_zero_size_and_misaligned_tensors_are_owned(tmp_path: Path) -> None:
     assert lent and count_raises(lent) == (len(lent), len(lent))
 
 
-def test_old_versions_lend_always(
-    shards: list[Path], old_streamer: tuple[str, Path], clean_environment: dict[str, str]
-) -> None:
+def test_old_versions_lend_always(shards: list[Path], old_streamer: tuple[str, Path]) -> None:
     version, folder = old_streamer
-    script = Path(__file__).with_name("old_streamer.py")
-    result = subprocess.run(
-        [sys.executable, str(script), *map(str, shards)],
-        env=beside(clean_environment, folder),
-        capture_output=True,
-        text=True,
-    )
+    result = forked.run(Path(__file__).with_name("old_streamer.py"), *map(str, shards), path=[folder])
     assert result.returncode == 0, result.stderr
     seen = json.loads(result.stdout.splitlines()[-1])
     assert seen["producer"] == f"runai-model-streamer {version}"

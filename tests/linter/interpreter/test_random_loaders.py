@@ -131,7 +131,7 @@ def run(code: str, stream: Iterator[tuple[str, torch.Tensor]]) -> list[float]:
 
 
 @settings(
-    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 @given(loops.map(loader))
 def test_what_goes_wrong_is_found_and_goes_right_once_repaired(code: str) -> None:
@@ -157,7 +157,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_output_does_not_depend_on_hashing(examples: Path) -> None:
     outputs = set()
-    for seed in ("0", "1", "2", "77"):
+    for seed in ("0", "77"):
         command = [sys.executable, "-m", "loaderlint.linter", "--output-format", "json", str(examples)]
         done = subprocess.run(
             command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, timeout=120

@@ -119,19 +119,20 @@ class Lender:
     def __init__(self, weights: dict[str, torch.Tensor]) -> None:
         self.weights = weights
         self.peak = 0
-        self._before = self._copies()
 
     def __iter__(self) -> Iterator[tuple[str, torch.Tensor]]:
+        gc.freeze()  # What is there already need not be gone through at each step.
         buffer = torch.full((2, 3), torch.nan)
         for name, tensor in self.weights.items():
             buffer.copy_(tensor)
             yield name, buffer[:]
-            self.peak = max(self.peak, self._copies() - self._before - 1)  # Without the buffer.
+            self.peak = max(self.peak, self._copies() - 1)  # Without the buffer.
         buffer.fill_(torch.nan)
+        gc.unfreeze()
 
     @staticmethod
     def _copies() -> int:
-        """How many tensors have memory of their own; views share one."""
+        """How many new tensors have memory of their own; views share one."""
         tensors = (one for one in gc.get_objects() if type(one) is torch.Tensor)
         return len({one.untyped_storage().data_ptr() for one in tensors})
 
