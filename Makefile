@@ -17,7 +17,7 @@ demo: $(READY)
 
 # One thread in each process: torch's threads wait for each other where several processes share the cores.
 test: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 
 test-matrix:
 	$(PYTHON) tests/matrix/run.py .matrix $(TORCH_RELEASES)
