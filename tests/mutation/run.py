@@ -4,8 +4,8 @@
 
 Each entry of catalogue.toml replaces a text of one file in a copy of the tree and runs the test that has to fail then.
 TEXT chooses the entries whose description or file contains it. First the tests run on the unchanged copy: they have to
-pass. Exit status: 0 all are noticed, 1 some are not, 2 no entry was chosen, or the tests do not pass before anything is
-changed.
+pass. Exit status: 0 all are noticed, 1 some are not, 2 no entry was chosen, the text of one is not in its file, or the
+tests do not pass before anything is changed.
 """
 
 from __future__ import annotations
@@ -47,6 +47,20 @@ class Mutation:
     new: str
     killed_by: str
 
+    def broken(self, text: str) -> str:
+        """The text of the file with the breakage in it. Raises StaleEntry."""
+        places = text.count(self.old)
+        if places != 1:
+            raise StaleEntry(
+                f"{CATALOGUE.name}: {self.breaks}: `old` stands {places} times in {self.file}, not once; "
+                "adapt the entry to the code"
+            )
+        return text.replace(self.old, self.new)
+
+
+class StaleEntry(Exception):
+    """An entry of the catalogue whose text is not in its file any more, or not only once."""
+
 
 def mutations() -> list[Mutation]:
     """The catalogue, in its order."""
@@ -81,14 +95,28 @@ def status_of(tests: Sequence[str], tree: Path) -> int:
 
 
 def is_killed(mutation: Mutation, tree: Path) -> bool:
-    """Whether the named test fails on the broken copy. A copy that cannot be imported proves nothing."""
+    """Whether the named test fails on the broken copy. One that cannot be imported proves nothing.
+
+    Raises StaleEntry.
+    """
     path = tree / mutation.file
     text = path.read_text("utf-8")
-    path.write_text(text.replace(mutation.old, mutation.new), "utf-8")
+    path.write_text(mutation.broken(text), "utf-8")
     try:
         return status_of([mutation.killed_by], tree) == _FAILED
     finally:
         path.write_text(text, "utf-8")
+
+
+def stale_entries(chosen: Sequence[Mutation], tree: Path) -> list[str]:
+    """What is wrong with the entries that do not fit the files of `tree`, a line each."""
+    found = []
+    for mutation in chosen:
+        try:
+            mutation.broken((tree / mutation.file).read_text("utf-8"))
+        except (StaleEntry, FileNotFoundError) as error:
+            found.append(str(error))
+    return found
 
 
 def main() -> int:
@@ -96,6 +124,10 @@ def main() -> int:
     chosen = [one for one in mutations() if all(text in one.breaks + one.file for text in sys.argv[1:])]
     if not chosen:
         print("no entry contains that text", file=sys.stderr)
+        return 2
+    stale = stale_entries(chosen, ROOT)
+    if stale:
+        print("\n".join(stale), file=sys.stderr)
         return 2
     survived = 0
     with copied_tree() as tree:

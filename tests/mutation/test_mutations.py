@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from run import ROOT, Mutation, copied_tree, is_killed, mutations, status_of
+from run import ROOT, Mutation, copied_tree, is_killed, mutations, stale_entries, status_of
+
+from loaderlint.rules.registry import RULES
 
 MUTATIONS = mutations()
 each = pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.breaks)
@@ -24,10 +28,24 @@ def test_there_are_enough_of_them_and_none_twice() -> None:
 @each
 def test_the_place_is_still_there(mutation: Mutation) -> None:
     text = (ROOT / mutation.file).read_text("utf-8")
-    assert text.count(mutation.old) == 1, f"{mutation.file}: adapt tests/mutation/catalogue.toml"
-    broken = text.replace(mutation.old, mutation.new)
+    broken = mutation.broken(text)
     compile(broken, mutation.file, "exec")
     assert broken != text
+
+
+def test_an_entry_that_does_not_fit_its_file_is_named(tmp_path: Path) -> None:
+    there, gone = MUTATIONS[:2]
+    for file in {there.file, gone.file}:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(there.old)
+    (line,) = stale_entries([there, replace(gone, old="gone")], tmp_path)
+    assert gone.breaks in line and f"`old` stands 0 times in {gone.file}" in line
+    assert len(stale_entries([replace(there, file="nowhere.py")], tmp_path)) == 1
+
+
+def test_each_rule_about_loaders_is_broken_somewhere() -> None:
+    named = " ".join(one.killed_by for one in MUTATIONS)
+    assert [rule.code for rule in RULES if f"[{rule.code.lower()}: " not in named] == []
 
 
 def test_the_named_tests_exist(pytestconfig: pytest.Config) -> None:
