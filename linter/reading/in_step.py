@@ -50,7 +50,10 @@ class InStep:
                     False  # A variable of another function, or memory of the stream that is written in place.
                 )
             for use in self._outline.reads(name, scope):
-                fresh = name == tensor or any(self._outline.follows(use, write) for write in writes)
+                # What was bound before the loop says nothing of the step that a tensor is of.
+                fresh = name == tensor or any(
+                    self._outline.follows(use, write) for write in writes if self._outline.is_in_body(write, step)
+                )
                 here = self._outline.scope(use) is scope and self._outline.is_in_body(use, step)
                 aliases = self._aliases(use) if here and fresh else None
                 if aliases is None:

@@ -98,9 +98,11 @@ class Outline:
         return node is not self.function and node in statement.body  # type: ignore[attr-defined]
 
     def follows(self, node: ast.AST, statement: ast.AST) -> bool:
-        """Whether `node` is reached only after `statement`: in its body, or behind it in its block, at any depth."""
-        if isinstance(statement, ast.For) and self.is_in_body(node, statement):
-            return True
+        """Whether `node` is reached only after `statement`: behind it in its block, at any depth; of a loop, which may
+        not run at all, in its body.
+        """
+        if isinstance(statement, ast.For):
+            return self.is_in_body(node, statement)
         around = self._parents[statement]
         while node is not self.function and self._parents[node] is not around:
             node = self._parents[node]
