@@ -81,7 +81,9 @@ def _repaired(source: SourceFile, findings: list[Finding], choice: Choice, repor
 
     unused = [one for one in findings if one.code == UNUSED and isinstance(one.fix, Fix)]
     if not unused or choice.codes and not UNUSED.startswith(choice.codes):
-        return repair(source, findings, choice.allowed, check, choice.codes, choice.ask)
+        return repair(
+            source, findings, choice.allowed, check, choice.codes, choice.ask, report.settings.width
+        )
     try:
         cleaned = source.with_text(apply(source, [edit for one in unused for edit in one.fix.edits]))
     except SourceError as error:
@@ -89,10 +91,14 @@ def _repaired(source: SourceFile, findings: list[Finding], choice: Choice, repor
         return Repair(source, findings, withdrawn=[withdrawn])
     if choice.ask and not choice.ask(source, cleaned, unused):
         others = [one for one in findings if one.code != UNUSED]
-        result = repair(source, others, choice.allowed, check, choice.codes, choice.ask)
+        result = repair(
+            source, others, choice.allowed, check, choice.codes, choice.ask, report.settings.width
+        )
         result.findings += unused
         return result
-    result = repair(cleaned, check(cleaned), choice.allowed, check, choice.codes, choice.ask)
+    result = repair(
+        cleaned, check(cleaned), choice.allowed, check, choice.codes, choice.ask, report.settings.width
+    )
     result.repaired += len(unused)
     return result
 

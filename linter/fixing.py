@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from loaderlint.linter.edits import EditError, Span, apply, span
 from loaderlint.linter.findings import Applicability, FileError, Finding, Fix, Severity
 from loaderlint.linter.reading.source import SourceError, SourceFile
+from loaderlint.linter.wrapping import DEFAULT_WIDTH, wrapped
 
 Check = Callable[[SourceFile], list[Finding]]
 """Gives a file's findings; raises `SourceError` for a file that is not Python."""
@@ -58,12 +59,14 @@ def repair(
     check: Check,
     codes: tuple[str, ...] = (),
     ask: Ask | None = None,
+    width: int = DEFAULT_WIDTH,
 ) -> Repair:
     """Apply the `allowed` repairs of `findings` to the file's text; nothing is written.
 
     A repair counts only if the file still parses and can be encoded, and a new check no longer reports what
     it was for. Otherwise it is withdrawn, with the reason, and its findings stay. With `codes`, only findings whose
-    code begins with one of them are repaired; with `ask`, only what it says yes to.
+    code begins with one of them are repaired; with `ask`, only what it says yes to. Lines that a repair makes longer
+    than `width` are broken where they can be.
     """
     result = Repair(source, list(findings))
     given_up: set[tuple[str, ...]] = set()
@@ -75,7 +78,7 @@ def repair(
             break
         batch = candidates[:1] if one_by_one or ask else _apart(result.source, candidates)
         try:
-            after, left = _after(result, batch, check)
+            after, left = _after(result, batch, check, width)
         except _Refused as refusal:
             if len(batch) == 1:
                 given_up.add(batch[0].identity)
@@ -124,12 +127,15 @@ def _apart(source: SourceFile, candidates: Sequence[_Candidate]) -> list[_Candid
     return chosen
 
 
-def _after(before: Repair, batch: Sequence[_Candidate], check: Check) -> tuple[SourceFile, list[Finding]]:
+def _after(
+    before: Repair, batch: Sequence[_Candidate], check: Check, width: int
+) -> tuple[SourceFile, list[Finding]]:
     """The file and its findings after the batch. Raises `_Refused` if the result is not what it should be."""
     try:
         text = apply(before.source, [edit for candidate in batch for edit in candidate.fix.edits])
         source = before.source.with_text(text)
         source.tree()
+        source = source.with_text(wrapped(before.source.text, text, width))
         findings = check(source)
     except EditError as error:
         raise _Refused(str(error)) from None

@@ -19,6 +19,7 @@ from loaderlint.linter.contracts import (
 from loaderlint.linter.producers import ContractError, Producer
 from loaderlint.linter.selection import KEYS, Layer, SelectionError, layer
 from loaderlint.linter.toml_lines import line_of
+from loaderlint.linter.wrapping import DEFAULT_WIDTH
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -63,7 +64,7 @@ class Settings:
 
     `pins` says which versions of a producer's package the project admits, for people; `layers` which rules are on;
     `own` what the project itself adds to the contracts. `own_helper` is the function ("pkg.module:function") by which
-    repairs are to own a tensor on the host; "" for the plain expression.
+    repairs are to own a tensor on the host; "" for the plain expression. `width` is how long lines of code may be.
     """
 
     contracts: Contracts = field(default_factory=load_contracts)
@@ -73,6 +74,7 @@ class Settings:
     layers: tuple[Layer, ...] = ()
     own: OwnContracts | None = None
     own_helper: str = ""
+    width: int = DEFAULT_WIDTH
 
     def lends(self, producer: Producer, flags: Mapping[str, object]) -> bool:
         """Whether a call of `producer` with these literal flags lends, in the worst release that is admitted."""
@@ -127,7 +129,8 @@ def load_settings(folder: Path, assume: Assume | None = None, options: Layer = L
     stated = _assume(table, path, text)
     layers = (_layer(table, path, text), options)
     own = OwnContracts(str(path), text, table.get("contracts", {}), frozenset(_requirements(data)))
-    return Settings(contracts, assume or stated, owning, pins, layers, own, _own_helper(table, path, text))
+    helper = _own_helper(table, path, text)
+    return Settings(contracts, assume or stated, owning, pins, layers, own, helper, _width(data))
 
 
 def _is_file(path: Path) -> bool:
@@ -180,6 +183,13 @@ def _own_helper(table: Mapping[str, Any], path: Path, text: str) -> str:
         message = f'`own-helper` is {value!r}; it has to be written like "package.module:function"'
         raise SettingsError(str(path), line, message)
     return value
+
+
+def _width(data: Mapping[str, Any]) -> int:
+    """The line length that the project has set for its formatter."""
+    tables = (_table(_table(data, "tool"), name) or {} for name in ("ruff", "black"))
+    found = (table.get("line-length") for table in tables)
+    return next((one for one in found if isinstance(one, int) and one > 0), DEFAULT_WIDTH)
 
 
 def _layer(table: Mapping[str, Any], path: Path, text: str) -> Layer:

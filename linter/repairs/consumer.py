@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
+from loaderlint.linter.contracts import load_contracts
 from loaderlint.linter.repairs.tree import Refused, Statement, Tree
 
 # Builtins that hand items on one by one; all others need a whole collection or only a part of it.
@@ -38,6 +39,13 @@ class Consumer:
     call: cst.Call | None
     argument: cst.Arg | None
     guard: cst.If | None = None
+
+    def in_place(self, tree: Tree) -> cst.BaseExpression:
+        """What an iterator takes the place of: the collection, or the `iter(...)` of it."""
+        argument = tree.parent(self.use)
+        call = tree.parent(argument) if isinstance(argument, cst.Arg) else None
+        made = isinstance(call, cst.Call) and _is_builtin(call, "iter") and len(call.args) == 1
+        return call if made else self.use
 
     @property
     def returns(self) -> bool:
@@ -88,7 +96,7 @@ def consumer_of(tree: Tree, use: cst.BaseExpression, scope: cst.CSTNode) -> Cons
         call = tree.parent(parent) if isinstance(parent, cst.Arg) and not parent.star else None
         if not isinstance(call, cst.Call):
             raise Refused(f"`{tree.brief(use)}` is used in `{tree.brief(parent)}`, not only iterated")
-        if not _is_builtin(call, *_LAZY):
+        if not _is_builtin(call, *_LAZY) and not _is_lazy_method(call):
             _refuse_unless_handed_on(tree, use, call)
             found = Consumer(use, tree.statement(call), call, parent)
             break
@@ -99,6 +107,11 @@ def consumer_of(tree: Tree, use: cst.BaseExpression, scope: cst.CSTNode) -> Cons
 
 def _is_builtin(call: cst.Call, *names: str) -> bool:
     return isinstance(call.func, cst.Name) and call.func.value in names
+
+
+def _is_lazy_method(call: cst.Call) -> bool:
+    """Whether this is `mapper.apply(weights)` or the like, which hands on what it is asked for."""
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value in load_contracts().lazy_methods
 
 
 def _refuse_unless_handed_on(tree: Tree, use: cst.CSTNode, call: cst.Call) -> None:

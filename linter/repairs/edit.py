@@ -87,10 +87,11 @@ def delete_statements(tree: Tree, statements: Sequence[Statement]) -> Iterator[E
             (number for number in range(1, len(places)) if places[number] != places[0] + number), len(places)
         )
         first, last = first_line(tree, block[places[0]]), tree.end(block[places[count - 1]])[0]
+        begins = places[0] == 0 and tree.line(first - 1).rstrip().endswith(":")
         if places[count - 1] == len(block) - 1:
             while not tree.line(first - 1).strip():
                 first -= 1
-        elif not tree.line(first - 1).strip():
+        elif begins or not tree.line(first - 1).strip():
             while not tree.line(last + 1).strip():
                 last += 1
         yield between((first, 1), (last + 1, 1), "")

@@ -11,7 +11,7 @@ from loaderlint.linter.repairs.collected import CollectedList
 from loaderlint.linter.repairs.edit import between, insert, needs_blank_above
 from loaderlint.linter.repairs.tree import Tree
 
-_WHY = "# The stream lends each tensor for one step only, so it is handed on in that step."
+_WHY = "# Each tensor is lent for one step only: hand it on in that step."
 
 
 def generator_edits(

@@ -25,7 +25,7 @@ from loaderlint.linter.repairs.moving import blocks_after, captured, only_added_
 from loaderlint.linter.repairs.names import bound_names, changed_objects, exposed_reads, mentioned
 from loaderlint.linter.repairs.tree import Refused, Statement, Tree
 
-_WHY = "# The stream lends each tensor for one step only, so it is loaded in that step."
+_WHY = "# Each tensor is lent for one step only: load it in that step."
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,8 @@ def _parameters(tree: Tree, loop: cst.For) -> list[str]:
 def _statements_between(tree: Tree, anchor: cst.CSTNode, loop: cst.For) -> list[Statement]:
     block = list(tree.parent(loop).body)
     between_them = block[block.index(anchor) + 1 : block.index(loop)]
+    if any(isinstance(one, cst.Return) for one in walk(*between_them, skip=(cst.FunctionDef, cst.Lambda))):
+        raise Refused("the function may return before the loop")
     if isinstance(anchor, cst.FunctionDef):
         uses = [use for use in tree.names.get(anchor.name.value, ()) if not tree.inside(use, anchor)]
         if not all(any(tree.inside(use, one) for one in between_them) for use in uses):

@@ -49,7 +49,7 @@ def iterate_lazily(tree: Tree, event: Retention, consumer: Consumer, functions: 
         and (source is not node or isinstance(node, cst.ListComp) and _is_plain(node))
     )
     applicability = Applicability.SAFE if safe else Applicability.UNSAFE
-    return Fix(applicability, *_lazy(tree, node, source, assignment))
+    return Fix(applicability, *_lazy(tree, node, source, assignment, consumer))
 
 
 def _source(tree: Tree, node: cst.CSTNode) -> cst.BaseExpression:
@@ -121,7 +121,11 @@ def _is_plain(node: cst.ListComp) -> bool:
 
 
 def _lazy(
-    tree: Tree, node: cst.BaseExpression, source: cst.BaseExpression, assignment: cst.CSTNode
+    tree: Tree,
+    node: cst.BaseExpression,
+    source: cst.BaseExpression,
+    assignment: cst.CSTNode,
+    consumer: Consumer,
 ) -> tuple[str, tuple[Edit, ...]]:
     if isinstance(node, cst.ListComp):
         return "make the list comprehension a generator expression", tuple(_generator_expression(tree, node))
@@ -134,6 +138,9 @@ def _lazy(
         if not alone or len(tree.parent(line).body) == 1:
             raise Refused(f"`{tree.brief(assignment)}` cannot simply be removed")
         return title, (delete_line(tree, line),)
+    if isinstance(assignment, _ASSIGNMENTS) and isinstance(source, cst.Name):
+        if alone and len(tree.parent(line).body) > 1:
+            return title, (delete_line(tree, line), replace(tree, consumer.use, source.value))
     text = tree.text(source)
     if isinstance(source, cst.GeneratorExp) and not source.lpar:
         text = f"({text})"

@@ -39,9 +39,10 @@ def partition(
             refuse_if_loaded_twice(tree, one, functions, lists=True)
             loaders[one] = step_loader(tree, one, loop, lists[one][0])
     refusal = None
-    for number, streamed in enumerate(read):
+    # Rather than a list that can be loaded in its step, one is streamed that would have to be owned.
+    for streamed in sorted(read, key=loaders.__contains__):
         # What is read before the streamed list must not be a list any more.
-        if all(one in loaders for one in read[:number]):
+        if all(one in loaders for one in read[: read.index(streamed)]):
             try:
                 others = {one: loader for one, loader in loaders.items() if one is not streamed}
                 return _streamed(tree, loop, lists, streamed, others, functions)
@@ -141,13 +142,12 @@ def _consume(
     """Hand the generator to the consumer, read what the consumer may have left, and check what was found."""
     statement = consumer.guard or consumer.statement
     behind = (tree.end(statement)[0] + 1, 1)
-    edits = [replace(tree, consumer.use, name if drain else f"{generator}()")]
+    edits = [replace(tree, consumer.in_place(tree), name if drain else f"{generator}()")]
     if drain:
         first = tree.start(consumer.statement)[0]
         indent, unit = tree.indent(statement), tree.unit.module.default_indent
         rest = (
-            f"{indent}for _ in {name}:\n"
-            f"{indent}{unit}pass  # The rest of the stream has to be sorted, even if its consumer stopped.\n"
+            f"{indent}for _ in {name}:\n{indent}{unit}pass  # Sort what the consumer has left unread, too.\n"
         )
         edits += [insert((first, 1), f"{indent}{name} = {generator}()\n"), insert(behind, rest)]
     for check in checks:

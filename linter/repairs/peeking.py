@@ -179,7 +179,7 @@ def _ahead(peek: _Peek) -> Fix:
         raise Refused(f"`{min(clobbered)}` is read behind the question")
     copy = host_copy(tree)
     indent, unit = tree.indent(line), tree.unit.module.default_indent
-    seen, name = _unused(tree, f"seen_{kept}"), questions[0].name
+    seen, name = _unused(tree, "seen"), questions[0].name
     text = f"{indent}{stream} = iter({stream})\n{indent}{seen} = []\n"
     text += "".join(f"{indent}{tree.text(one.target)} = False\n" for one in questions)
     text += f"{indent}for {name}, tensor in {stream}:\n{indent}{unit}{_WAITS}\n"

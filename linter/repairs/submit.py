@@ -12,7 +12,6 @@ from loaderlint.linter.repairs.edit import between, delete_line, replace
 from loaderlint.linter.repairs.tree import Refused, Tree
 from loaderlint.linter.repairs.unwrapping import needless_with, unwrap
 
-_WIDTH = 88
 # What returns when the futures are done: with nothing in them, at once.
 _WAITS = ("wait", "as_completed")
 
@@ -24,10 +23,7 @@ def call_in_line(tree: Tree, events: Sequence[Retention]) -> Fix:
         raise Refused("only `submit(function, ...)` can become a call in line")
     removed = _without_list(tree, calls)
     executor = needless_with(tree, _executor(calls), [call.func.value for call in calls])
-    indents = (
-        "" if executor is None else tree.indent(executor.body.body[0]).removeprefix(tree.indent(executor))
-    )
-    edits = [*removed, *(_in_line(tree, call, len(indents)) for call in calls)]
+    edits = [*removed, *(_in_line(tree, call) for call in calls)]
     if executor is not None:
         edits += unwrap(tree, executor, tuple(edits))
     functions = dict.fromkeys(f"`{tree.brief(call.args[0].value)}`" for call in calls)
@@ -60,14 +56,13 @@ def _executor(calls: Sequence[cst.Call]) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def _in_line(tree: Tree, call: cst.Call, outdented: int) -> Edit:
-    """The edit of one submission, in a statement that moves `outdented` columns to the left."""
+def _in_line(tree: Tree, call: cst.Call) -> Edit:
     statement = _unused_future(tree, call)
     if "#" in tree.text(statement):
         raise Refused("a comment in the submission would be lost")
     function = tree.text(call.args[0].value)
     arguments = [_argument(tree, argument) for argument in call.args[1:]]
-    return replace(tree, statement, _call_text(tree, statement, function, arguments, outdented))
+    return replace(tree, statement, f"{function}({', '.join(arguments)})")
 
 
 def _unused_future(tree: Tree, call: cst.Call) -> cst.Expr:
@@ -166,12 +161,3 @@ def _without_comments(tree: Tree, statement: cst.CSTNode) -> Edit:
 def _argument(tree: Tree, argument: cst.Arg) -> str:
     keyword = f"{argument.keyword.value}=" if argument.keyword is not None else ""
     return argument.star + keyword + tree.text(argument.value)
-
-
-def _call_text(tree: Tree, statement: cst.Expr, function: str, arguments: list[str], outdented: int) -> str:
-    one_line = f"{function}({', '.join(arguments)})"
-    indent = tree.indent(statement)[outdented:]
-    if len(indent) + len(one_line) <= _WIDTH or "\n" in one_line:
-        return one_line
-    step = tree.unit.module.default_indent
-    return f"{function}(\n" + "".join(f"{indent}{step}{one},\n" for one in arguments) + f"{indent})"

@@ -40,10 +40,10 @@ LAZY = [
     ),
     (
         ["ws = list(weights)", "for name, w in ws:", "    self.take([(name, w)])"],
-        ["ws = weights", "for name, w in ws:", "    self.take([(name, w)])"],
+        ["for name, w in weights:", "    self.take([(name, w)])"],
     ),
     (["weights = list(weights)  # all", "self.take(weights)"], ["self.take(weights)"]),
-    (["ws: list = list(weights)", "self.take(weights=ws)"], ["ws: list = weights", "self.take(weights=ws)"]),
+    (["ws: list = list(weights)", "self.take(weights=ws)"], ["self.take(weights=weights)"]),
     (
         ["for i, (name, w) in enumerate(list(weights)):", "    self.take([(name, w)])"],
         ["for i, (name, w) in enumerate(weights):", "    self.take([(name, w)])"],

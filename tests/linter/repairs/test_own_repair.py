@@ -212,18 +212,6 @@ def test_futures_that_are_read_keep_the_submission_with_an_owned_tensor(after):
     assert f"executor.submit(loader, param, w{HOST}, shard_id=1)" in repaired.after
 
 
-def test_long_calls_in_line_are_written_over_lines():
-    call = "executor.submit(weight_loader_of_the_parameter, the_parameter_itself, w, the_shard_identifier)"
-    repaired = repair(loop(call), Kept(Holder.SUBMITTED, call, "executor"))
-    assert repaired.after.endswith(
-        "            weight_loader_of_the_parameter(\n"
-        "                the_parameter_itself,\n"
-        "                w,\n"
-        "                the_shard_identifier,\n"
-        "            )\n"
-    )
-
-
 def test_a_hidden_buffer_has_no_repair():
     repaired = repair(
         loop("pass", before=("import itertools", "a, b = itertools.tee(weights)")),

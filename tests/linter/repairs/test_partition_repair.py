@@ -45,7 +45,7 @@ def test_the_first_list_is_streamed_and_the_rest_owned():
             normal = []
 
             def stream_experts():
-                # The stream lends each tensor for one step only, so it is handed on in that step.
+                # Each tensor is lent for one step only: hand it on in that step.
                 for name, w in weights:
                     if ".experts." in name:
                         yield name, w
