@@ -19,6 +19,8 @@ _AROUND_A_CALL = (
     cst.Call,
     cst.Attribute,
     cst.Await,
+    cst.Yield,
+    cst.From,
     cst.Expr,
     cst.Assign,
     cst.AnnAssign,

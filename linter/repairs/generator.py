@@ -37,17 +37,28 @@ def generator_edits(
     before = "\n" if not spaced and needs_blank_above(tree, loop, first, removed) else ""
     text = before + "".join(f"{indent}{line}\n" for line in head)
     edits = [insert((first, 1), text + unit)]
+    yields = [edit for append in streamed.appends for edit in _yield_instead(tree, append)]
     # A line that is joined to the one before needs no indentation.
-    joined = {line for one in others if one.end_column > 1 for line in range(one.line + 1, one.end_line + 1)}
-    keep = tree.string_lines(walk(loop)) | joined
+    joined = {
+        line
+        for one in (*others, *yields)
+        if one.end_column > 1
+        for line in range(one.line + 1, one.end_line + 1)
+    }
+    keep = tree.string_lines(walk(loop)) | joined | _outdented(tree, streamed)
     for number in range(first + 1, last + 1):
         if tree.line(number).strip() and number not in keep:
             edits.append(insert((number, 1), unit))
     if tree.line(last + 1).strip():
         edits.append(insert((last + 1, 1), "\n"))
-    for append in streamed.appends:
-        edits += _yield_instead(tree, append)
-    return edits
+    return edits + yields
+
+
+def _outdented(tree: Tree, streamed: CollectedList) -> set[int]:
+    """The lines of what `append` is given on lines of its own: they lose a step, as it comes behind the `yield`."""
+    values = ((one, one.value.args[0].value) for one in streamed.appends if isinstance(one, cst.Expr))
+    lower = (value for append, value in values if tree.start(value)[0] > tree.start(append)[0])
+    return {line for value in lower for line in range(tree.start(value)[0] + 1, tree.end(value)[0] + 1)}
 
 
 def _last_line(tree: Tree, loop: cst.For) -> int:

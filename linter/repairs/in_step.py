@@ -9,6 +9,7 @@ import libcst as cst
 from loaderlint.linter.findings import Edit
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.reading.nodes import walk
+from loaderlint.linter.repairs.attributes import refuse_if_set_meanwhile
 from loaderlint.linter.repairs.callees import leaves
 from loaderlint.linter.repairs.collected import CollectedList
 from loaderlint.linter.repairs.collecting import collected_in
@@ -30,11 +31,12 @@ _WHY = "# Each tensor is lent for one step only: load it in that step."
 
 @dataclass(frozen=True, slots=True)
 class StepLoader:
-    """The function's text; `moved` are the statements that go from their place: it, and what it needs before it."""
+    """The function's text; `preludes` go before it, `removed` and the `loop` that it was go altogether."""
 
     name: str
     text: str
     preludes: tuple[Statement, ...]
+    removed: tuple[Statement, ...]
     loop: cst.For
     edits: tuple[Edit, ...]
 
@@ -43,9 +45,10 @@ def step_loader(
     tree: Tree, collected: CollectedList, anchor: cst.For | cst.FunctionDef, event: Retention
 ) -> StepLoader:
     """Make the one loop over `collected` a function that `anchor`, which fills it, calls. Raises `Refused`."""
-    loop = _loop_over(tree, collected, anchor)
+    items, removed = _iterated(tree, collected)
+    loop = _loop_over(tree, collected.name, items, anchor)
     parameters = _parameters(tree, loop)
-    rest = _statements_between(tree, anchor, loop)
+    rest = [one for one in _statements_between(tree, anchor, loop) if one not in removed]
     preludes = _preludes(rest, loop)
     _refuse_dependencies(tree, anchor, loop, preludes, [one for one in rest if one not in preludes])
     name = f"load_{collected.name.removeprefix('load_')}"
@@ -55,10 +58,17 @@ def step_loader(
         raise Refused(f"the loop over `{collected.name}` collects its tensors again")
     body = rewritten(tree, tree.start(loop)[0] + 1, tree.end(loop)[0], list(_returns(tree, loop)))
     indent, unit = tree.indent(loop), tree.indent(loop.body.body[0]).removeprefix(tree.indent(loop))
-    comments = "".join(f"{tree.line(line)}\n" for line in range(first_line(tree, loop), tree.start(loop)[0]))
-    head = f"{indent}def {name}({', '.join(parameters)}):\n{indent}{unit}{_WHY}\n"
+    comments = "".join(_comments_above(tree, one) for one in (*removed, loop))
+    comment = loop.body.header.comment
+    beside = f"  {comment.value}" if comment is not None else ""
+    head = f"{indent}def {name}({', '.join(parameters)}):{beside}\n{indent}{unit}{_WHY}\n"
     calls = [edit for append in collected.appends for edit in _call(tree, append, name, len(parameters))]
-    return StepLoader(name, f"{comments}{head}{body}\n", tuple(preludes), loop, tuple(calls))
+    return StepLoader(name, f"{comments}{head}{body}\n", tuple(preludes), removed, loop, tuple(calls))
+
+
+def _comments_above(tree: Tree, statement: Statement) -> str:
+    lines = range(first_line(tree, statement), tree.start(statement)[0])
+    return "".join(f"{tree.line(line)}\n" for line in lines)
 
 
 def step_loader_edits(
@@ -75,21 +85,35 @@ def step_loader_edits(
         text += rewritten(tree, first_line(tree, prelude), tree.end(prelude)[0], []) + "\n"
     text += ("\n" if preludes else "") + "".join(f"{loader.text}\n" for loader in loaders)
     edits = [insert((place, 1), text)]
-    edits += delete_statements(tree, [*preludes, *(loader.loop for loader in loaders)])
+    gone = (one for loader in loaders for one in (*loader.removed, loader.loop))
+    edits += delete_statements(tree, [*preludes, *gone])
     return [*edits, *(edit for loader in loaders for edit in loader.edits)]
 
 
-def _loop_over(tree: Tree, collected: CollectedList, anchor: cst.For | cst.FunctionDef) -> cst.For:
-    name = collected.name
+def _iterated(tree: Tree, collected: CollectedList) -> tuple[cst.BaseExpression, tuple[Statement, ...]]:
+    """What is iterated of a list: itself, or the items of a dict that is made of it, and the line that makes it."""
     if len(collected.reads) != 1:
-        raise Refused(f"`{name}` is used more than once after it was filled")
-    loop = tree.parent(collected.reads[0])
-    if (
-        not isinstance(loop, cst.For)
-        or loop.iter is not collected.reads[0]
-        or loop.orelse
-        or loop.asynchronous
-    ):
+        raise Refused(f"`{collected.name}` is used more than once after it was filled")
+    read = collected.reads[0]
+    argument = tree.parent(read)
+    call = tree.parent(argument) if isinstance(argument, cst.Arg) else None
+    assigned = tree.parent(call) if isinstance(call, cst.Call) and len(call.args) == 1 else None
+    if not isinstance(assigned, cst.Assign) or tree.text(call.func) != "dict":
+        return read, ()
+    line, target = tree.statement(assigned), assigned.targets[0].target
+    uses = tree.names[target.value] if isinstance(target, cst.Name) else []
+    if len(uses) != 2 or len(assigned.targets) != 1 or len(line.body) != 1:
+        return read, ()
+    items = tree.parent(tree.parent(uses[1]))
+    asked = isinstance(items, cst.Call) and isinstance(items.func, cst.Attribute) and not items.args
+    return (items, (line,)) if asked and items.func.attr.value == "items" else (read, ())
+
+
+def _loop_over(
+    tree: Tree, name: str, items: cst.BaseExpression, anchor: cst.For | cst.FunctionDef
+) -> cst.For:
+    loop = tree.parent(items)
+    if not isinstance(loop, cst.For) or loop.iter is not items or loop.orelse or loop.asynchronous:
         raise Refused(f"`{name}` is not only iterated")
     if tree.parent(loop) is not tree.parent(anchor) or not isinstance(loop.body, cst.IndentedBlock):
         raise Refused(f"the loop over `{name}` does not stand beside the one that fills it")
@@ -166,6 +190,7 @@ def _refuse_dependencies(
         raise Refused(f"`{min(stale)}` is set by the loop that fills the list")
     changed = (changed_objects(loop.body) & variables) - own - ahead
     others = (anchor, *rest)
+    refuse_if_set_meanwhile(tree, [loop], others)
     added = only_added_to(tree, (changed | body) & variables, [loop, *others])
     seen = (changed & mentioned(*others) | body & changed_objects(*others) & variables) - added
     if seen:

@@ -6,6 +6,7 @@ import libcst as cst
 from loaderlint.linter.findings import Applicability, Edit, Fix
 from loaderlint.linter.interpreter.events import Retention
 from loaderlint.linter.reading.nodes import walk
+from loaderlint.linter.repairs.attributes import refuse_if_set_meanwhile
 from loaderlint.linter.repairs.callees import Functions, reading_of
 from loaderlint.linter.repairs.consumer import Consumer, consumer_of, only_consumer
 from loaderlint.linter.repairs.copies import host_copy
@@ -102,6 +103,8 @@ def _unchanged_meanwhile(
             if tree.start(use) > tree.end(node):
                 raise Refused(f"`{name}` is used again in line {tree.start(use)[0]}")
     last, variables = tree.end(consumer.statement), bound_names(tree.scope(node).body)
+    lines = (one for one in walk(tree.scope(node)) if isinstance(one, cst.SimpleStatementLine))
+    refuse_if_set_meanwhile(tree, [node], (one for one in lines if tree.end(node) < tree.start(one) < last))
     uses = [
         use for name in needed for use in tree.names.get(name, ()) if tree.end(node) < tree.start(use) < last
     ]
@@ -175,15 +178,17 @@ def _generator_expression(tree: Tree, node: cst.ListComp) -> list[Edit]:
 def own_whole_stream(tree: Tree, event: Retention) -> Fix:
     """The last resort for a collection that is really needed: every tensor in it owned. Raises `Refused`."""
     call = event.kept.node
-    kind = call.func.value if isinstance(call, cst.Call) and isinstance(call.func, cst.Name) else ""
+    function = call.func if isinstance(call, cst.Call) else None
+    kind = function.value if isinstance(function, cst.Name) else ""
+    kind = function.attr.value if isinstance(function, cst.Attribute) else kind
     if (
-        kind not in ("list", "tuple", "dict")
+        kind not in ("list", "tuple", "dict", "extend", "update")
         or len(call.args) != 1
         or not isinstance(call.args[0].value, cst.Name)
     ):
         raise Refused(f"`{tree.brief(call)}` has no place where its tensors could be owned")
     parts = _parts(tree, call)
-    if len(parts) > 2 and kind == "dict":
+    if len(parts) > 2 and kind in ("dict", "update"):
         raise Refused(f"the items of `{tree.brief(call)}` are more than a name and a tensor")
     stream, copy = tree.text(call.args[0].value), host_copy(tree)
     name, tensor, *more = parts
@@ -193,7 +198,7 @@ def own_whole_stream(tree: Tree, event: Retention) -> Fix:
         "list": f"[{item} {each}]",
         "tuple": f"tuple({item} {each})",
         "dict": f"{{{name}: {copy.of(tensor)} {each}}}",
-    }[kind]
+    }.get(kind, f"{tree.text(call.func)}({item} {each})")
     title = f"own every tensor of `{stream}`: this holds the whole checkpoint in host memory"
     return Fix(Applicability.UNSAFE, title, (*copy.imports, replace(tree, call, text)))
 

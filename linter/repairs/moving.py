@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 from loaderlint.linter.reading.nodes import walk
+from loaderlint.linter.repairs.attributes import refuse_if_set_meanwhile
 from loaderlint.linter.repairs.consumer import Consumer
 from loaderlint.linter.repairs.names import (
     bound_names,
@@ -71,6 +72,7 @@ def check_move(
     new = (mentioned(*bodies, *checks) - own) & changed_later - added_to
     if new:
         raise Refused(f"`{min(new)}` is changed before the loop would be done")
+    refuse_if_set_meanwhile(tree, bodies, later)
     stream = _stream_names(loop.iter)
     if stream & mentioned(*later):
         raise Refused(f"`{min(stream & mentioned(*later))}` is used again before the loop would be done")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 
 import libcst as cst
@@ -69,16 +69,17 @@ def _streamed(
         raise Refused(f"the loop over `{streamed.name}` collects its tensors again")
     kept = {one.name for one in lists if one is not streamed}
     along = [loader.loop for loader in loaders.values()]
-    ahead = [*along, *(prelude for loader in loaders.values() for prelude in loader.preludes)]
+    moved = (one for loader in loaders.values() for one in (*loader.preludes, *loader.removed))
+    ahead = [*along, *moved]
     move = check_move(tree, loop, consumer, kept, streamed.appends, ahead, along)
     reading = reading_of(tree, consumer, functions)
     drain = move.has_effects and not reading.drains
     if (drain or move.checks) and not _can_follow(consumer):
         raise Refused(f"`{streamed.name}` may be left unread by the statement that ends the function")
     generator = _unused(tree, f"stream_{streamed.name}")
-    edits = _others(tree, loop, lists, owned, loaders, functions)
-    edits += without_beginnings(tree, [streamed, *loaders])
     begins = removed_lines([streamed, *loaders])
+    edits = _others(tree, loop, lists, owned, loaders, functions, begins)
+    edits += without_beginnings(tree, [streamed, *loaders])
     spaced = bool(loaders)
     edits += generator_edits(tree, loop, streamed, generator, move.carried, edits, begins, spaced)
     edits += _consume(tree, consumer, streamed.name, generator, drain, move.checks)
@@ -98,7 +99,7 @@ def _in_steps(
 ) -> Fix:
     """Load the tensors of some lists in the step, and own those of the others."""
     owned = [one for one in lists if one not in loaders]
-    edits = _others(tree, loop, lists, owned, loaders, functions)
+    edits = _others(tree, loop, lists, owned, loaders, functions, removed_lines(list(loaders)))
     edits += without_beginnings(tree, loaders)
     return Fix(Applicability.UNSAFE, _title("", loaders, owned), tuple(sorted(edits, key=_place)))
 
@@ -110,8 +111,8 @@ def _others(
     owned: Sequence[CollectedList],
     loaders: Mapping[CollectedList, StepLoader],
     functions: Functions,
+    begins: Set[cst.CSTNode],
 ) -> list[Edit]:
-    begins = removed_lines(list(loaders))
     edits = step_loader_edits(tree, loop, list(loaders.values()), begins) if loaders else []
     for one in owned:
         edits += own_on_host(tree, lists[one], functions)
