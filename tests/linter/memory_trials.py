@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum, auto
 from typing import Any
 
@@ -81,14 +82,22 @@ def tensor_arguments(tensor: torch.Tensor) -> list[tuple[object, ...]]:
     ]  # fmt: skip
 
 
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def try_tensors(functions: Iterator[tuple[str, Callable[..., Any]]]) -> Trials:
     """What each function did with every receiver and all arguments that it took."""
     found: Trials = {}
-    for name, function in functions:
-        facts = found[name] = set()
-        for base in tensors():
-            for arguments in tensor_arguments(base):
-                facts |= _try_tensor(function, base.clone(), arguments)
+    with _unwarned():
+        for name, function in functions:
+            facts = found[name] = set()
+            for base in tensors():
+                for arguments in tensor_arguments(base):
+                    facts |= _try_tensor(function, base.clone(), arguments)
     return found
 
 
@@ -97,9 +106,7 @@ def _try_tensor(
 ) -> set[Fact]:
     own, version = _storages(tensor), tensor._version
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            result = function(tensor, *arguments)
+        result = function(tensor, *arguments)
     except Exception:
         return set()  # These arguments are none for this function.
     facts = {Fact.WRITES} if tensor._version > version else set()
@@ -151,19 +158,18 @@ def array_arguments(array: np.ndarray) -> list[tuple[object, ...]]:
 def try_arrays(functions: Iterator[tuple[str, Callable[..., Any]]]) -> Trials:
     """What each function did with every array and all arguments that it took."""
     found: Trials = {}
-    for name, function in functions:
-        facts = found[name] = set()
-        for base in arrays():
-            for arguments in array_arguments(base):
-                facts |= _try_array(function, base.copy(order="K"), arguments)
+    with _unwarned():
+        for name, function in functions:
+            facts = found[name] = set()
+            for base in arrays():
+                for arguments in array_arguments(base):
+                    facts |= _try_array(function, base.copy(order="K"), arguments)
     return found
 
 
 def _try_array(function: Callable[..., Any], array: np.ndarray, arguments: tuple[object, ...]) -> set[Fact]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            result = function(array, *arguments)
+        result = function(array, *arguments)
     except Exception:
         return set()  # These arguments are none for this function.
     parts = [part for part in _arrays(result) if part.size]
