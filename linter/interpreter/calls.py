@@ -144,6 +144,8 @@ class Calls(Core, ABC):
         if isinstance(found, Function):
             if not (own or lent or found.makes_functions or found in self.project.exports.makers):
                 return None
+            if found.index.path in self.project.named and self._judged_alone(found, arguments, state, context):
+                return self._unknown(arguments, node, state, context)
             given = [Argument(NOTHING, node), *arguments] if found.is_for_class else arguments  # type: ignore[arg-type]
             return self.call(self.project_function(found, state), given, node, state, context)
         return None if found is None else self._make(found, arguments, node, state, context)
@@ -268,7 +270,7 @@ class Calls(Core, ABC):
     def _judged_alone(
         self, function: Function, arguments: Sequence[Argument], state: State, context: Context
     ) -> bool:
-        """Whether a method of another file's object is given whole streams only, and so judged where it is defined."""
+        """Whether what another file defines is given whole streams only, and so judged where it is defined."""
         if not function.streams or function.index is context.index or function.is_generator:
             return False
         lent = [item.value for item in arguments if state.holds_loans(item.value)]
