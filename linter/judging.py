@@ -10,18 +10,21 @@ from typing import Any
 
 import libcst as cst
 from loaderlint.linter.findings import Finding, Fix, NoFix, Step
-from loaderlint.linter.interpreter.events import Event, Holder, Note, Observation, Retention
+from loaderlint.linter.interpreter.events import Event, Fact, Holder, Note, Observation, Retention
 from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reading.slices import FunctionSlice
 from loaderlint.linter.reading.source import SourceFile
 from loaderlint.linter.repairs import plan
 from loaderlint.linter.repairs.imports import Surroundings
+from loaderlint.linter.repairs.restored import delete_first
+from loaderlint.linter.repairs.tree import Refused, Tree
 from loaderlint.linter.selection import is_on
 from loaderlint.linter.settings import Settings
 from loaderlint.linter.suppressions import unsuppressed
 from loaderlint.rules.base import AnEvent, Rule
 from loaderlint.rules.registry import RULES, rule_for
 
+_UNKNOWN_SHAPE = NoFix("no repair is known for this shape")
 _CALLEE_KEEPS = NoFix("the callee keeps it, in a file that is not among those that were named")
 
 
@@ -40,7 +43,7 @@ def judged(
         _retained(_ruled(_definite_first(_as_seen(retentions, project, named)), on), project, settings)
     )
     for event, rule in _ruled(observations, on):
-        findings.append(_finding(event, rule, event.notes, (), NoFix("no repair is known for this shape")))
+        findings.append(_finding(event, rule, event.notes, (), _observed_fix(event, rule)))
     return findings
 
 
@@ -102,6 +105,15 @@ def _repairs(
         return dict.fromkeys(events, NoFix(reason))
 
 
+def _observed_fix(event: Observation, rule: Rule[Any]) -> Fix | NoFix:
+    if not rule.fixable or event.fact is not Fact.RESTORED_OVER:
+        return _UNKNOWN_SHAPE
+    try:
+        return delete_first(Tree(event.at.unit), event)
+    except Refused as refusal:
+        return NoFix(str(refusal))
+
+
 def _finding(
     event: Event, rule: Rule[Any], notes: Iterable[Note], consequences: tuple[str, ...], fix: Fix | NoFix
 ) -> Finding:
@@ -120,7 +132,7 @@ def _finding(
 def _fix(event: Retention, repairs: Mapping[Retention, Fix | NoFix]) -> Fix | NoFix:
     if event.is_callers:
         return _CALLEE_KEEPS
-    return repairs.get(event, NoFix("no repair is known for this shape"))
+    return repairs.get(event, _UNKNOWN_SHAPE)
 
 
 def _steps(event: Retention) -> list[Note]:

@@ -24,7 +24,8 @@ such an attribute is left depends on the post-processing that the layer went thr
         layer.register_parameter(name, param)
 
 ## Fix safety
-There is no repair yet. Deleting the union of both sets of names, each only if it is there, is right in every case.
+The repair deletes whatever is still there under a name right before that name is registered. It is unsafe, as an
+attribute goes that the module may have set on purpose.
 
 ## References
 - vllm 0.21.0, model_loader/reload/meta.py: a layer is brought back to the checkpoint's format that way; 0.33.0 deletes
@@ -52,7 +53,7 @@ RULE = Rule[Observation](
     "restore-over-live-attribute",
     Category.HAZARD,
     "0.1.0",
-    False,
+    True,
     always,
     message,
     Fact.RESTORED_OVER,
