@@ -73,8 +73,9 @@ def _last_line(tree: Tree, loop: cst.For) -> int:
 
 def _indent_unit(tree: Tree, loop: cst.For) -> str:
     """One step of indentation, as the loop's own body is indented."""
-    own = loop.body.indent if isinstance(loop.body, cst.IndentedBlock) else None
-    return own or tree.unit.module.default_indent
+    if not isinstance(loop.body, cst.IndentedBlock):
+        return tree.indent_step
+    return loop.body.indent or tree.unit.module.default_indent
 
 
 def _yield_instead(tree: Tree, append: cst.Expr | cst.Assign) -> list[Edit]:

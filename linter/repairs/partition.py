@@ -146,7 +146,7 @@ def _consume(
     edits = [replace(tree, consumer.in_place(tree), name if drain else f"{generator}()")]
     if drain:
         first = tree.start(consumer.statement)[0]
-        indent, unit = tree.indent(statement), tree.unit.module.default_indent
+        indent, unit = tree.indent(statement), tree.indent_step
         rest = (
             f"{indent}for _ in {name}:\n{indent}{unit}pass  # Sort what the consumer has left unread, too.\n"
         )

@@ -141,7 +141,7 @@ def _is_answered_too_late(tree: Tree, questions: Sequence[Question], consumer: C
 
 def _on_the_way(peek: _Peek) -> Fix:
     tree, line, kept, stream, questions, consumer = peek
-    indent, unit = tree.indent(line), tree.unit.module.default_indent
+    indent, unit = tree.indent(line), tree.indent_step
     name, generator = questions[0].name, _unused(tree, f"stream_{kept}")
     own = {one.target.value for one in questions if isinstance(one.target, cst.Name)}
     text = "".join(f"{indent}{tree.text(one.target)} = False\n" for one in questions)
@@ -178,7 +178,7 @@ def _ahead(peek: _Peek) -> Fix:
     if clobbered:
         raise Refused(f"`{min(clobbered)}` is read behind the question")
     copy = host_copy(tree)
-    indent, unit = tree.indent(line), tree.unit.module.default_indent
+    indent, unit = tree.indent(line), tree.indent_step
     seen, name = _unused(tree, "seen"), questions[0].name
     text = f"{indent}{stream} = iter({stream})\n{indent}{seen} = []\n"
     text += "".join(f"{indent}{tree.text(one.target)} = False\n" for one in questions)

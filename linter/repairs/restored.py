@@ -43,7 +43,7 @@ def _deletions(tree: Tree, module: str) -> Iterator[Edit]:
         alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
         if not alone or not all(part.isidentifier() for part in (name, *module.split("."))):
             raise Refused(f"`{tree.brief(call)}` has no line of its own")
-        indent, unit = tree.indent(line), tree.unit.module.default_indent
+        indent, unit = tree.indent(line), tree.indent_step
         text = f"{indent}if hasattr({module}, {name}):\n{indent}{unit}delattr({module}, {name})\n"
         yield insert((tree.start(line)[0], 1), text)
 

@@ -91,6 +91,14 @@ class Tree:
         line = self.line(self.start(node)[0])
         return line[: len(line) - len(line.lstrip())]
 
+    @cached_property
+    def indent_step(self) -> str:
+        """One step of indentation, as the function's own body is indented."""
+        body = self.unit.function.body
+        if not isinstance(body, cst.IndentedBlock):
+            return self.unit.module.default_indent
+        return self.indent(body.body[0]).removeprefix(self.indent(self.unit.function))
+
     def source(self, start: tuple[int, int], end: tuple[int, int]) -> str:
         """The text from `start` to `end`, its line ends written as "\\n"."""
         lines = [self.line(number) for number in range(start[0], end[0] + 1)]
