@@ -66,10 +66,14 @@ def loaderlint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     return done
 
 
-def errors_of(folder: Path, paths: Iterable[str]) -> list[Json]:
-    """The error findings of the files, as JSON."""
-    done = loaderlint(folder, "--output-format", "json", *paths)
-    return [one for one in json.loads(done.stdout)["findings"] if one["severity"] == "error"]
+def findings_of(folder: Path, paths: Iterable[str]) -> list[Json]:
+    """The findings of the files, as JSON."""
+    return json.loads(loaderlint(folder, "--output-format", "json", *paths).stdout)["findings"]
+
+
+def errors(findings: Iterable[Json]) -> list[Json]:
+    """Those of the findings that are errors."""
+    return [one for one in findings if one["severity"] == "error"]
 
 
 def read_labels(path: Path, release: str) -> list[Json]:
@@ -81,20 +85,23 @@ def read_labels(path: Path, release: str) -> list[Json]:
 def measured(folder: Path, labels: list[Json] | None) -> Figures:
     """Repair the release in `folder`, a copy, and count. Prints what falls short."""
     paths = sorted(
-        {row["path"] for row in labels} if labels else {one["path"] for one in errors_of(folder, ".")}
+        {row["path"] for row in labels}
+        if labels
+        else {one["path"] for one in errors(findings_of(folder, "."))}
     )
-    before = errors_of(folder, paths)
+    found = findings_of(folder, paths)
+    before = errors(found)
     texts = {path: (folder / path).read_text("utf-8") for path in paths}
     done = loaderlint(folder, "--fix", "--unsafe-fixes", *paths)
     repaired = {path: (folder / path).read_text("utf-8") for path in paths}
-    after = errors_of(folder, paths)
+    after = errors(findings_of(folder, paths))
     loaderlint(folder, "--fix", "--unsafe-fixes", *paths)
 
     figures = Figures(files=len(paths), errors=len(before))
     count_repaired(figures, before, after, done.stderr.count(" not applied: "))
     count_streamed(figures, before, labels or [])
     for path in paths:
-        own = [one for one in before if one["path"] == path]
+        own = [one for one in found if one["path"] == path]
         figures.valid += is_valid(path, repaired[path])
         figures.unstable += (folder / path).read_text("utf-8") != repaired[path]
         for line in changed_elsewhere(texts[path], repaired[path], own):
