@@ -61,7 +61,9 @@ def test_an_owning_stream_counts_as_lent(
     raised, attempted = count_raises(stream_through(checkpoint_files, consumer, **options))
     assert raised == attempted > 180
     facts = {read.lease.contract.facts for read in report.take_stale_reads()}
-    assert facts == {"strict"} if options != {"owned": False} else {"owned=False, limit=unset"}
+    # Before Python 3.12 a read in a thread that runs already is told only by the error that reaches its reader.
+    if consumer is not consumers.keep_futures or sys.version_info >= (3, 12):
+        assert facts == ({"owned=False, limit=unset"} if options == {"owned": False} else {"strict"})
 
 
 @pytest.mark.parametrize("level", ["trap", "paranoid", "poison", "census"])
