@@ -43,15 +43,15 @@ def loader(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def loaderlint(tmp_path: Path) -> Run:
-    """Runs the command in `tmp_path`; a prefix can change the conditions that it runs under."""
+    """Runs the command in `tmp_path` or another folder; a prefix can change the conditions that it runs under."""
 
     def run(
-        *arguments: str, prefix: tuple[str, ...] = (), input: str = ""
+        *arguments: str, prefix: tuple[str, ...] = (), input: str = "", cwd: Path = tmp_path
     ) -> subprocess.CompletedProcess[str]:
         if not prefix:
-            return forked.run("loaderlint.linter", *arguments, cwd=tmp_path, input=input)
+            return forked.run("loaderlint.linter", *arguments, cwd=cwd, input=input)
         command = [*prefix, sys.executable, "-m", "loaderlint.linter", *arguments]
-        return subprocess.run(command, cwd=tmp_path, input=input, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, cwd=cwd, input=input, capture_output=True, text=True, timeout=60)
 
     return run
 

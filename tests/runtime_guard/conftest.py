@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -62,8 +63,17 @@ def guard_off_afterwards(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def unpacked(config: pytest.Config, *requirements: str) -> Path:
     """Return a folder with those distributions and nothing else; made once, then found again."""
+    folder = config.cache.mkdir("-".join(requirements).replace("==", "-"))
     # Under this name the guard knows that the frames of its files are those of a library.
-    cache = config.cache.mkdir("-".join(requirements).replace("==", "-")) / "site-packages"
+    cache = folder / "site-packages"
+    with (folder / "lock").open("w") as lock:
+        # Another process may be about to make it.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _unpack(cache, requirements)
+    return cache
+
+
+def _unpack(cache: Path, requirements: Sequence[str]) -> None:
     done = cache / "complete"
     if not done.exists():
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -74,7 +84,6 @@ def unpacked(config: pytest.Config, *requirements: str) -> Path:
             pytest.skip(f"pip reaches no package index to get {requirements[0]} from")
         assert result.returncode == 0, result.stderr
         done.touch()
-    return cache
 
 
 @pytest.fixture(scope="session", params=["0.14.0", "0.16.1"])
