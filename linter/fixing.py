@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from loaderlint.linter.edits import EditError, Span, apply, span
 from loaderlint.linter.findings import Applicability, FileError, Finding, Fix, Severity
 from loaderlint.linter.reading.source import SourceError, SourceFile
+from loaderlint.linter.unused_imports import without_unused_imports
 from loaderlint.linter.wrapping import DEFAULT_WIDTH, wrapped
 
 Check = Callable[[SourceFile], list[Finding]]
@@ -135,6 +136,7 @@ def _after(
         text = apply(before.source, [edit for candidate in batch for edit in candidate.fix.edits])
         source = before.source.with_text(text)
         source.tree()
+        text = without_unused_imports(before.source.text, text)
         source = source.with_text(wrapped(before.source.text, text, width))
         findings = check(source)
     except EditError as error:

@@ -29,12 +29,12 @@ def wrapped(before: str, after: str, width: int) -> str:
 
     A file whose own lines are longer, although they could be broken, may have lines of that length, up to 120. Lines
     with comments, or with strings of several lines, stay as they are. A blank line that is left at the beginning of
-    a block goes.
+    a block, or below another one in it, goes.
     """
     old, new = _lines(before), _lines(after)
     blocks = difflib.SequenceMatcher(None, old, new, False).get_opcodes()
     changed = [number for kind, _, _, *place in blocks if kind != "equal" for number in range(*place)]
-    blank = [last for kind, *_, last in blocks if kind != "equal" and _begins_blank(new, last)]
+    blank = [last for kind, *_, last in blocks if kind != "equal" and _is_left_over(new, last)]
     changed = [number for number in changed if _length(new[number]) > width]
     if changed:
         width = max(width, min(_MOST, _longest(before, width)))
@@ -47,9 +47,12 @@ def wrapped(before: str, after: str, width: int) -> str:
     return "".join(new)
 
 
-def _begins_blank(lines: Sequence[str], number: int) -> bool:
-    """Whether this is a blank line, below one that only the head of a block ends like."""
-    return 0 < number < len(lines) and not lines[number].strip() and lines[number - 1].rstrip().endswith("):")
+def _is_left_over(lines: Sequence[str], number: int) -> bool:
+    """Whether this is a blank line below one that only the head of a block ends like, or a second one within a block."""
+    if not 0 < number < len(lines) - 1 or lines[number].strip():
+        return False
+    above, below = lines[number - 1].rstrip(), lines[number + 1]
+    return above.endswith("):") or not above and bool(below.strip()) and below[0] in " \t"
 
 
 def _longest(text: str, width: int) -> int:

@@ -144,7 +144,9 @@ class Calls(Core, ABC):
         if isinstance(found, Function):
             if not (own or lent or found.makes_functions or found in self.project.exports.makers):
                 return None
-            if found.index.path in self.project.named and self._judged_alone(found, arguments, state, context):
+            if found.index.path in self.project.named and self._judged_alone(
+                found, arguments, state, context
+            ):
                 return self._unknown(arguments, node, state, context)
             given = [Argument(NOTHING, node), *arguments] if found.is_for_class else arguments  # type: ignore[arg-type]
             return self.call(self.project_function(found, state), given, node, state, context)

@@ -100,3 +100,10 @@ def test_a_block_that_begins_with_a_blank_line_of_its_own_keeps_it() -> None:
     old = "def load(self, weights):\n\n    self.load_all(list(weights))\n"
     new = "def load(self, weights):\n\n    self.load_all(weights)\n"
     assert wrapped(old, new, 60) == new
+
+
+def test_of_two_blank_lines_that_meet_within_a_function_one_goes() -> None:
+    old = "def load(self, weights):\n    a = 1\n\n    kept = []\n\n    self.load_all(weights)\n"
+    met = "def load(self, weights):\n    a = 1\n\n\n    self.load_all(weights)\n"
+    assert wrapped(old, met, 60) == "def load(self, weights):\n    a = 1\n\n    self.load_all(weights)\n"
+    assert wrapped(met, met, 60) == met
