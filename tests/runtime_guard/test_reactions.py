@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import beside
 
 _STREAM = """
 import queue, threading
@@ -81,7 +80,7 @@ def test_reads_in_other_threads_pass_and_are_told(
     script.write_text(_STREAM + reader)
     result = subprocess.run(
         [sys.executable, str(script)],
-        env={**beside(clean_environment, tmp_path), "LOADERLINT_GUARD_ON": reaction},
+        env={**clean_environment, "LOADERLINT_GUARD_ON": reaction},
         capture_output=True,
         text=True,
         timeout=120,
