@@ -269,8 +269,13 @@ def _iterated(operation: str, given: list[Shape]) -> Shape:
 
 def _calls_in_file(functions: Functions, name: str) -> int:
     """How many calls of a function or method called `name` the file's functions contain."""
-    calls = (node for one in functions.values() for node in ast.walk(one) if isinstance(node, ast.Call))
+    calls = (call for function in functions.values() for call in _calls(function))
     return len({(call.lineno, call.col_offset) for call in calls if _called(call) == name})
+
+
+@cache
+def _calls(function: ast.FunctionDef) -> tuple[ast.Call, ...]:
+    return tuple(node for node in ast.walk(function) if isinstance(node, ast.Call))
 
 
 def _called(call: ast.Call) -> str:
