@@ -168,7 +168,7 @@ def _may_hand_out(function: Function) -> bool:
 
 
 def _always_run(function: ast.FunctionDef) -> Iterator[ast.stmt]:
-    """The statements that each call runs, up to the first that may leave the function."""
+    """The statements that each call runs which does not fail, up to the first that may leave the function."""
     todo = list(reversed(function.body))
     while todo:
         statement = todo.pop()
@@ -176,5 +176,5 @@ def _always_run(function: ast.FunctionDef) -> Iterator[ast.stmt]:
         if isinstance(statement, ast.With):
             todo += reversed(statement.body)
         elif not isinstance(statement, ast.FunctionDef):
-            if any(isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement)):
+            if any(isinstance(node, ast.Return) for node in ast.walk(statement)):
                 return
