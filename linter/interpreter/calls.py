@@ -33,7 +33,12 @@ from loaderlint.linter.interpreter.values import (
 from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.makers import stored_parameters
 from loaderlint.linter.reading.nodes import receiver_node
+from loaderlint.linter.reading.stream_flow import returns_stream_or_names
 from loaderlint.linter.reading.streams import PAIR
+
+
+# What a function that is given a stream may put its tensors into, or hand them to.
+_FILLED = CONTAINER_KINDS | {Kind.FUNCTION}
 
 
 class Calls(Core, ABC):
@@ -276,7 +281,16 @@ class Calls(Core, ABC):
         if not function.streams or function.index is context.index or function.is_generator:
             return False
         lent = [item.value for item in arguments if state.holds_loans(item.value)]
-        return bool(lent) and all(self.is_stream(state, value) for value in lent)
+        if not lent or not all(self.is_stream(state, value) for value in lent):
+            return False
+        # What the caller has itself may be filled there, or called with each tensor.
+        others = [item.value for item in arguments if not state.holds_loans(item.value)]
+        own = any(
+            any(isinstance(atom, Method) for atom in value)
+            or any(obj.kind in _FILLED for _, obj in state.objects(value))
+            for value in others
+        )
+        return not own and returns_stream_or_names(function)
 
     # What nothing is known of
 

@@ -45,6 +45,7 @@ class InStep:
         while todo:
             name = todo.pop()
             writes = [self._outline.statement(node) for node in self._outline.writes(name, scope)]
+            bound = [one for one in writes if not isinstance(one, ast.Delete) and not _says_only_type(one)]
             if name in self._outline.declared or any(isinstance(write, ast.AugAssign) for write in writes):
                 return (
                     False  # A variable of another function, or memory of the stream that is written in place.
@@ -52,7 +53,9 @@ class InStep:
             for use in self._outline.reads(name, scope):
                 # What was bound before the loop says nothing of the step that a tensor is of.
                 fresh = name == tensor or any(
-                    self._outline.follows(use, write) for write in writes if self._outline.is_in_body(write, step)
+                    self._outline.follows(use, write)
+                    for write in bound
+                    if self._outline.is_in_body(write, step)
                 )
                 here = self._outline.scope(use) is scope and self._outline.is_in_body(use, step)
                 aliases = self._aliases(use) if here and fresh else None
@@ -138,7 +141,8 @@ class InStep:
         """Whether an expression is a part of what some `.data` is, by the statements of the function."""
         while isinstance(node, (ast.Subscript, ast.Attribute)):
             if isinstance(node, ast.Attribute) and node.attr == "data":
-                return True
+                # An object's own attribute of that name may be anything.
+                return not (isinstance(node.value, ast.Name) and node.value.id == "self")
             node = node.value
         if not isinstance(node, ast.Name) or not depth:
             return False
@@ -174,10 +178,38 @@ class InStep:
             return self._is_reading_method(callee, call)
         if not isinstance(callee, ast.Name):
             return False
+        if self._outline.rebinds(callee.id):
+            return callee.id in loaders and self._holds_loader(callee.id)
         found = self._project.find(self._function.index.named(callee.id))
         if isinstance(found, Function):
             return bool(found.lent)
         return found is None and callee.id in loaders
+
+    def _holds_loader(self, name: str) -> bool:
+        """Whether a variable holds what a parameter's attribute of a weight loader's name is, or what a caller gives."""
+        outer = self._outline.function
+        inner = self._function.index.functions.get(f"{self._function.qualname}.{name}")
+        if self._outline.inner(name):
+            return inner is not None and bool(inner.lent) and not self._outline.writes(name, outer)
+        bound = [self._outline.parent(target) for target in self._outline.writes(name, outer)]
+        return all(isinstance(one, ast.Assign) and self._is_loader(one.value) for one in bound)
+
+    def _is_loader(self, value: ast.expr) -> bool:
+        """`param.weight_loader`, `getattr(param, "weight_loader", default_weight_loader)`, and the same of another type."""
+        loaders = self._contracts.loader_attributes
+        if isinstance(value, ast.Attribute):
+            return value.attr in loaders
+        if isinstance(value, ast.Name):
+            found = self._project.find(self._function.index.named(value.id))
+            return value.id in loaders or (isinstance(found, Function) and bool(found.lent))
+        if not isinstance(value, ast.Call) or value.keywords or len(value.args) < 2:
+            return isinstance(value, ast.Constant) and value.value is None
+        name = self._function.index.qualified(value.func).rpartition(".")[2]
+        if name == "getattr":
+            _, asked, *default = value.args
+            known = isinstance(asked, ast.Constant) and asked.value in loaders
+            return known and all(map(self._is_loader, default))
+        return name == "cast" and self._is_loader(value.args[1])
 
     def _is_reading_method(self, callee: ast.Attribute, call: ast.Call) -> bool:
         owner, name, receiver = self._function.owner, callee.attr, callee.value
@@ -193,9 +225,20 @@ class InStep:
 
     def _is_unknown(self, receiver: ast.expr, method: str) -> bool:
         """Whether nothing is known of what is called: a method of a parameter, with a name that says nothing."""
-        named = method in self._contracts.methods or any(hasattr(kind, method) for kind in _CONTAINERS)
+        named = method in self._contracts.methods or is_container_method(method)
         parameters = {argument.arg for argument in all_arguments(self._outline.function)} - {"self", "cls"}
-        return isinstance(receiver, ast.Name) and receiver.id in parameters and not named
+        given = isinstance(receiver, ast.Name) and receiver.id in parameters
+        return given and not named and not self._outline.writes(receiver.id, self._outline.function)  # type: ignore[attr-defined]
+
+
+def _says_only_type(statement: ast.stmt) -> bool:
+    """`part: torch.Tensor`, which binds nothing."""
+    return isinstance(statement, ast.AnnAssign) and statement.value is None
+
+
+def is_container_method(name: str) -> bool:
+    """Whether lists, dicts or sets have a method of that name."""
+    return any(hasattr(kind, name) for kind in _CONTAINERS)
 
 
 def is_super(node: ast.expr) -> bool:

@@ -104,10 +104,25 @@ def _makes_plain_loaders(factory: Function, project: Project) -> bool:
     return bool(inner) and all(is_plain_loader(one, project) for one in inner)
 
 
+def _is_bound_to_function(name: str, function: Function) -> bool:
+    """Whether a variable is bound to what is put together on the spot: by a lambda, or `partial`."""
+    bound = (node for node in ast.walk(function.node) if isinstance(node, ast.Assign))
+    values = (
+        one.value for one in bound if any(isinstance(t, ast.Name) and t.id == name for t in one.targets)
+    )
+    return any(isinstance(value, ast.Lambda) or _is_partial(value) for value in values)
+
+
+def _is_partial(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] == "partial"
+
+
 def _may_be_function(node: ast.AST, function: Function, project: Project) -> bool:
     if isinstance(node, (ast.Lambda, ast.Call)):
         return True
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return False
     inner = f"{function.qualname}.{node.id}" if isinstance(node, ast.Name) else ""
+    if isinstance(node, ast.Name) and _is_bound_to_function(node.id, function):
+        return True
     return inner in function.index.functions or _definition(node, function, project) is not None

@@ -16,6 +16,7 @@ _OWN_SCOPE = (
     ast.SetComp,
     ast.DictComp,
 )
+_COMPREHENSIONS = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
 
 
 class Outline:
@@ -25,6 +26,7 @@ class Outline:
         self.function = function
         self._parents: dict[ast.AST, ast.AST] = {}
         self.names: dict[str, list[ast.Name]] = defaultdict(list)
+        self._definitions: dict[str, list[ast.AST]] = defaultdict(list)
         # The variables that functions inside take from around them, to bind them.
         self.declared: set[str] = set()
         self._walk(function)
@@ -38,6 +40,8 @@ class Outline:
                 continue
             if type(node) in (ast.Global, ast.Nonlocal):
                 self.declared.update(node.names)  # type: ignore[attr-defined]
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node is not root:
+                self._definitions[node.name].append(node)
             for field in node._fields:
                 value = getattr(node, field, None)
                 if type(value) is list:
@@ -64,7 +68,17 @@ class Outline:
 
     def scope(self, node: ast.AST) -> ast.AST:
         """The function, class or comprehension that `node` is evaluated in."""
-        return next(one for one in self.above(node) if isinstance(one, _OWN_SCOPE))
+        return next(self._scopes(node))
+
+    def _scopes(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The scopes around `node`, innermost first. Defaults, decorators and what a comprehension iterates first are
+        evaluated outside of what they belong to.
+        """
+        below = [node]
+        for around in self.above(node):
+            if isinstance(around, _OWN_SCOPE) and (around is self.function or not _is_outside(below, around)):
+                yield around
+            below.append(around)
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """The statement that an expression is part of."""
@@ -80,10 +94,17 @@ class Outline:
         found = (node for node in self.names.get(name, ()) if not isinstance(node.ctx, ast.Load))
         return [node for node in found if self.scope(node) is scope]
 
+    def rebinds(self, name: str) -> bool:
+        """Whether a name means something of the function's own: a variable, a parameter or a function inside."""
+        return self._binds(self.function, name) or bool(self.inner(name))
+
+    def inner(self, name: str) -> list[ast.AST]:
+        """The functions and classes of that name that are defined directly in the function."""
+        return [node for node in self._definitions[name] if self.scope(node) is self.function]
+
     def _belongs_to(self, name: ast.Name) -> ast.AST | None:
         """The scope of a variable: the innermost around that binds it."""
-        scopes = (one for one in self.above(name) if isinstance(one, _OWN_SCOPE))
-        return next((one for one in scopes if self._binds(one, name.id)), None)
+        return next((one for one in self._scopes(name) if self._binds(one, name.id)), None)
 
     def _binds(self, scope: ast.AST, name: str) -> bool:
         if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
@@ -109,6 +130,16 @@ class Outline:
         blocks = (getattr(around, field, None) for field in ("body", "orelse", "finalbody"))
         block = next((one for one in blocks if isinstance(one, list) and statement in one), [])
         return node in block and block.index(statement) < block.index(node)
+
+
+def _is_outside(below: list[ast.AST], scope: ast.AST) -> bool:
+    """Whether the last of `below`, a part of `scope` that holds the ones before it, is evaluated outside of it."""
+    if isinstance(scope, _COMPREHENSIONS):
+        first = scope.generators[0]
+        return below[-1] is first and len(below) > 1 and below[-2] is first.iter
+    if isinstance(scope, ast.Lambda):
+        return below[-1] is scope.args
+    return below[-1] not in scope.body  # type: ignore[attr-defined]
 
 
 def all_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterator[ast.arg]:

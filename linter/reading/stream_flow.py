@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from loaderlint.linter.reading.in_step import InStep, is_super
+from loaderlint.linter.reading.in_step import InStep, is_container_method, is_super
 from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.outline import Outline, all_arguments
 from loaderlint.linter.reading.streams import PAIR
@@ -14,8 +15,15 @@ from loaderlint.linter.reading.streams import PAIR
 if TYPE_CHECKING:
     from loaderlint.linter.reading.project import Project
 
-# What an annotation mentions that may stand for a stream, or for what holds one.
-_MAY_BE_STREAM = ("Iter", "Generator", "Any", "object", "Tensor", "Callable")
+# What is returned by loaders that read their stream: names of weights, or nothing. Any other type may be a stream, or
+# hold one.
+_NO_STREAM = {
+    "None", "bool", "int", "str", "set", "Set", "AbstractSet", "frozenset", "list", "List", "tuple", "Tuple", "dict", "Dict",
+    "Optional", "Union",
+}  # fmt: skip
+_STREAMS = {"Iterable", "Iterator", "Generator"}
+_WORD = re.compile(r"\w+")
+_OWN_METHOD = re.compile(r"\bself\.(\w+)\(")
 
 
 class StreamFlow:
@@ -68,12 +76,15 @@ class StreamFlow:
         if inner is not None:
             return self._is_passed_on(inner, call, place)
         callees = self._callees(call)
-        if not callees or not all(callee.streams for callee in callees):
+        if not callees or not all(_takes_stream(callee, call, place) for callee in callees):
+            return False
+        own = self._gives_function(call, place) or any(self._visits_own(callee) for callee in callees)
+        if own or not self._gives_nothing_else(call, place):
             return False
         is_returned = isinstance(self._outline.parent(call), ast.Return)
         if all(not _may_hand_out(one) or (is_returned and not one.is_generator) for one in callees):
             return True
-        return self._gives_nothing_else(call, place) and self._is_read(call)
+        return self._is_read(call)
 
     def _is_passed_on(self, inner: Function, call: ast.Call, place: int) -> bool:
         """Whether a generator inside the function reads what it is given step by step, and is read so itself."""
@@ -101,14 +112,36 @@ class StreamFlow:
         if not isinstance(callee, ast.Name):
             return None
         inner = self._function.index.functions.get(f"{self._function.qualname}.{callee.id}")
-        return inner if inner is not None and inner.is_generator else None
+        if inner is None or self._outline.inner(callee.id) != [inner.node] or inner.node.decorator_list:
+            return None
+        is_bound = bool(self._outline.writes(callee.id, self._outline.function))
+        return inner if inner.is_generator and not is_bound else None
 
     def _gives_nothing_else(self, call: ast.Call, place: int) -> bool:
         """Whether nothing of the function's own, that could be filled, is given along with the stream."""
-        given = [*call.args[:place], *call.args[place + 1 :], *(keyword.value for keyword in call.keywords)]
+        given = _other_arguments(call, place)
         names = {node.id for item in given for node in ast.walk(item) if isinstance(node, ast.Name)}
         own = {argument.arg for argument in all_arguments(self._outline.function)} - {"self"}
         return not any(name in own or self._outline.writes(name, self._outline.function) for name in names)
+
+    def _gives_function(self, call: ast.Call, place: int) -> bool:
+        """Whether what gets the stream may call something of the function's own, or of its object, with each tensor."""
+        return any(
+            isinstance(node, ast.Lambda)
+            or (isinstance(node, (ast.Name, ast.Attribute)) and self._is_function(node))
+            for item in _other_arguments(call, place)
+            for node in ast.walk(item)
+        )
+
+    def _is_function(self, node: ast.Name | ast.Attribute) -> bool:
+        if isinstance(node, ast.Name):
+            found = self._project.find(self._function.index.named(node.id))
+            return bool(self._outline.inner(node.id)) or isinstance(found, Function)
+        around, owner = self._outline.parent(node), self._function.owner
+        if isinstance(around, ast.Call) and around.func is node:
+            return False
+        is_own = isinstance(node.value, ast.Name) and node.value.id == "self" and owner is not None
+        return is_container_method(node.attr) or (is_own and bool(self._project.methods(owner, node.attr)))
 
     # Loops
 
@@ -131,6 +164,8 @@ class StreamFlow:
         """The functions or methods of the project that may be called, where the statements around tell."""
         index, owner = self._function.index, self._function.owner
         if isinstance(call.func, ast.Name):
+            if self._outline.rebinds(call.func.id):
+                return []
             found = self._project.find(index.named(call.func.id))
             return [found] if isinstance(found, Function) else []
         if not isinstance(call.func, ast.Attribute):
@@ -145,6 +180,15 @@ class StreamFlow:
             method = None if cls is None else self._project.method(cls, name)
         return [] if method is None else [method]
 
+    def _visits_own(self, callee: Function) -> bool:
+        """Whether an inherited method calls methods that the class of the function has made its own."""
+        owner, above = self._function.owner, callee.owner
+        if owner is None or above is None or above is owner or above not in self._project.lineage(owner):
+            return False
+        called = set(_OWN_METHOD.findall(callee.index.source_of(callee))) - {callee.node.name}
+        method = self._project.method
+        return any(method(owner, name) is not method(above, name) for name in called)
+
     def _class_of(self, receiver: ast.expr) -> Class | None:
         """The class of an object that is made on the spot, or by the only statement that sets the variable."""
         if isinstance(receiver, ast.Name):
@@ -157,12 +201,42 @@ class StreamFlow:
         return found if isinstance(found, Class) else None
 
 
+def _other_arguments(call: ast.Call, place: int) -> list[ast.expr]:
+    return [*call.args[:place], *call.args[place + 1 :], *(keyword.value for keyword in call.keywords)]
+
+
+def _takes_stream(callee: Function, call: ast.Call, place: int) -> bool:
+    """Whether argument number `place` of a call is a stream by what the callee says."""
+    if any(isinstance(item, ast.Starred) for item in call.args[:place]):
+        return False
+    listed = callee.node.args
+    bound = callee.owner is not None and not callee.is_static
+    names = [item.arg for item in (*listed.posonlyargs, *listed.args)][bound:]
+    return place < len(names) and names[place] in callee.streams
+
+
+def returns_stream_or_names(function: Function) -> bool:
+    """Whether all that a function returns is a stream, or names, or nothing: neither a tensor nor what holds some."""
+    returns = function.node.returns
+    if (
+        returns is not None
+        and ast.unparse(returns).strip("'\"").partition("[")[0].rpartition(".")[2] in _STREAMS
+    ):
+        return True
+    return not _returns_others(function)
+
+
 def _may_hand_out(function: Function) -> bool:
     """Whether what a function returns may be its stream, or lead to it."""
     if function.is_generator or list(function.streams.values()) != [PAIR]:
         return True
+    return _returns_others(function)
+
+
+def _returns_others(function: Function) -> bool:
+    """Whether a function may return anything but names and counts, by its annotation or its statements."""
     if function.node.returns is not None:
-        return any(word in ast.unparse(function.node.returns) for word in _MAY_BE_STREAM)
+        return not _NO_STREAM.issuperset(_WORD.findall(ast.unparse(function.node.returns)))
     returns = (node.value for node in ast.walk(function.node) if isinstance(node, ast.Return))
     return any(value is not None for value in returns)
 
