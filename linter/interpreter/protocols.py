@@ -17,6 +17,7 @@ from loaderlint.linter.reading.index import Class, Function
 _ITERATORS = ("__iter__", "__aiter__")
 _STEPS = ("__next__", "__anext__")
 _ENTRIES = ("__enter__", "__aenter__")
+_EXITS = ("__exit__", "__aexit__")
 # What makes a `with` of a generator.
 _MANAGERS = frozenset({"contextmanager", "asynccontextmanager"})
 
@@ -82,9 +83,17 @@ class Protocols(Core, ABC):
                 found = found - ref(loc) | self.next_item(state, ref(loc), node, context)
             for name in _ENTRIES:
                 result = self.special(loc, name, (), node, state, context)
-                if result is not None:
+                # Not run for an object that holds nothing lent: most often it returns the object itself.
+                if result:
                     found = found - ref(loc) | result
         return found
+
+    def left(self, value: Value, node: cst.CSTNode, state: State, context: Context) -> None:
+        """A `with` over `value` ends: what its class does then."""
+        nothing = [Argument(NOTHING, node)] * 3  # type: ignore[arg-type]
+        for loc, _ in state.objects(value):
+            for name in _EXITS:
+                self.special(loc, name, nothing, node, state, context)
 
     def accessor(self, loc: Loc, name: str, state: State) -> Function | None:
         """The property of that name (its setter: `name.setter`) that the class of the object at `loc` has."""

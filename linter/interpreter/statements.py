@@ -295,6 +295,7 @@ class Statements(Core, ABC):
 
         def leave(now: State) -> None:
             self._call_back(entered, node, now, context)
+            self.left(entered, node, now, context)
             if self.joins_at_exit(entered):
                 now.finish("")
             self.close(now, entered, node, context)
