@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -36,7 +37,13 @@ def applied(folder: Path, command: list[str], path: str, before: bytes, after: b
     return (folder / path).read_bytes()
 
 
-@pytest.mark.parametrize("command", [["git", "apply", "--whitespace=nowarn"], ["patch", "-p1", "--binary"]])
+PATCH = pytest.param(
+    ["patch", "-p1", "--binary"],
+    marks=pytest.mark.skipif(shutil.which("patch") is None, reason="needs the command patch"),
+)
+
+
+@pytest.mark.parametrize("command", [["git", "apply", "--whitespace=nowarn"], PATCH])
 @pytest.mark.parametrize(("before", "after"), CASES)
 @pytest.mark.parametrize("path", ["f.py", "a dir/f é.py"])
 def test_git_and_patch_apply_it(
