@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from loaderlint.linter.diff import unified_diff
 from loaderlint.linter.edits import apply
@@ -79,11 +80,17 @@ def _repaired(source: SourceFile, findings: list[Finding], choice: Choice, repor
     def check(again: SourceFile) -> list[Finding]:
         return findings_to_report(again, report.settings, report.named, beside)
 
+    run = partial(
+        repair,
+        allowed=choice.allowed,
+        check=check,
+        codes=choice.codes,
+        ask=choice.ask,
+        width=report.settings.width,
+    )
     unused = [one for one in findings if one.code == UNUSED and isinstance(one.fix, Fix)]
     if not unused or choice.codes and not UNUSED.startswith(choice.codes):
-        return repair(
-            source, findings, choice.allowed, check, choice.codes, choice.ask, report.settings.width
-        )
+        return run(source, findings)
     try:
         cleaned = source.with_text(apply(source, [edit for one in unused for edit in one.fix.edits]))
     except SourceError as error:
@@ -91,14 +98,10 @@ def _repaired(source: SourceFile, findings: list[Finding], choice: Choice, repor
         return Repair(source, findings, withdrawn=[withdrawn])
     if choice.ask and not choice.ask(source, cleaned, unused):
         others = [one for one in findings if one.code != UNUSED]
-        result = repair(
-            source, others, choice.allowed, check, choice.codes, choice.ask, report.settings.width
-        )
+        result = run(source, others)
         result.findings += unused
         return result
-    result = repair(
-        cleaned, check(cleaned), choice.allowed, check, choice.codes, choice.ask, report.settings.width
-    )
+    result = run(cleaned, check(cleaned))
     result.repaired += len(unused)
     return result
 

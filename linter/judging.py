@@ -101,8 +101,11 @@ def _repairs(
     try:
         return plan(events, functions, around)
     except Exception as error:  # Without its repair the finding still stands.
-        reason = f"planning the repair failed, please report it: {brief(error)}"
-        return dict.fromkeys(events, NoFix(reason))
+        return dict.fromkeys(events, _failed(error))
+
+
+def _failed(error: Exception) -> NoFix:
+    return NoFix(f"planning the repair failed, please report it: {brief(error)}")
 
 
 def _observed_fix(event: Observation, rule: Rule[Any]) -> Fix | NoFix:
@@ -112,6 +115,8 @@ def _observed_fix(event: Observation, rule: Rule[Any]) -> Fix | NoFix:
         return delete_first(Tree(event.at.unit), event)
     except Refused as refusal:
         return NoFix(str(refusal))
+    except Exception as error:  # As for any other repair.
+        return _failed(error)
 
 
 def _finding(

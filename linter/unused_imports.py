@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
 from collections.abc import Iterator, Sequence
+
+from loaderlint.linter.reading.source import lines_of
 
 Replacement = tuple[int, int, str]
 """The first and the last line, and what stands there instead."""
@@ -21,7 +22,7 @@ def without_unused_imports(before: str, after: str) -> str:
         if found is None:
             return after
         first, last, text = found
-        lines = _lines(after)
+        lines = lines_of(after)
         after = "".join([*lines[: first - 1], text, *lines[last:]])
 
 
@@ -32,7 +33,7 @@ def _unused(before: str, after: str) -> Iterator[Replacement]:
             name = (alias.asname or alias.name).partition(".")[0]
             word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
             if len(word.findall(after)) == 1 < len(word.findall(before)):
-                yield from _without(_lines(after), node, alias)
+                yield from _without(lines_of(after), node, alias)
 
 
 def _without(
@@ -43,7 +44,7 @@ def _without(
     if not text.isascii() or any(sign in text for sign in "#;\\"):
         return
     if len(node.names) == 1:
-        yield *_with_blank_lines(lines, first, last), ""
+        yield *_with_blanklines_of(lines, first, last), ""
         return
     line = lines[alias.lineno - 1]
     start, end = alias.col_offset, alias.end_col_offset or alias.col_offset
@@ -56,14 +57,10 @@ def _without(
         yield alias.lineno, alias.lineno, line[:start].rstrip(" ").removesuffix(",") + rest
 
 
-def _with_blank_lines(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+def _with_blanklines_of(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
     """The lines of a statement that goes, and the blank ones that would begin the file or meet those below."""
     while first == 1 and last < len(lines) and not lines[last].strip():
         last += 1
     while 1 < first and last < len(lines) and not (lines[first - 2] + lines[last]).strip():
         first -= 1
     return first, last
-
-
-def _lines(text: str) -> list[str]:
-    return io.StringIO(text, newline="").readlines()

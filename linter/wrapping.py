@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import io
 import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loaderlint.linter.layout import CLOSE, OPEN, Layout, Token, Tokens
+from loaderlint.linter.reading.source import lines_of
 
 DEFAULT_WIDTH = 88
 _MOST = 120
@@ -31,7 +31,7 @@ def wrapped(before: str, after: str, width: int) -> str:
     with comments, or with strings of several lines, stay as they are. A blank line that is left at the beginning of
     a block, or below another one in it, goes.
     """
-    old, new = _lines(before), _lines(after)
+    old, new = lines_of(before), lines_of(after)
     blocks = difflib.SequenceMatcher(None, old, new, False).get_opcodes()
     changed = [number for kind, _, _, *place in blocks if kind != "equal" for number in range(*place)]
     blank = [last for kind, *_, last in blocks if kind != "equal" and _is_left_over(new, last)]
@@ -57,7 +57,7 @@ def _is_left_over(lines: Sequence[str], number: int) -> bool:
 
 def _longest(text: str, width: int) -> int:
     """The length of the longest line that could be broken, but is not."""
-    rows, lines = _rows(text), _lines(text)
+    rows, lines = _rows(text), lines_of(text)
     long = (number for number in rows if _length(lines[number - 1]) > width)
     unbroken = (lines[one - 1] for one in long if len(_broken(lines[one - 1], rows[one], width)) > 1)
     return max(map(_length, unbroken), default=0)
@@ -75,17 +75,13 @@ def _length(line: str) -> int:
     return len(line.rstrip("\r\n").expandtabs())
 
 
-def _lines(text: str) -> list[str]:
-    return io.StringIO(text, newline="").readlines()
-
-
 def _rows(text: str) -> dict[int, _Row]:
     """The lines by number that hold whole tokens, no comment, and close each bracket that they open."""
     found: dict[int, list[tokenize.TokenInfo]] = {}
     nested: set[int] = set()
     torn: set[int] = set()
     depth = 0
-    for token in tokenize.generate_tokens(iter(_lines(text)).__next__):
+    for token in tokenize.generate_tokens(iter(lines_of(text)).__next__):
         first, last = token.start[0], token.end[0]
         if token.type in _SKIPPED:
             continue

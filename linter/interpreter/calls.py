@@ -33,7 +33,7 @@ from loaderlint.linter.interpreter.values import (
 from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.makers import stored_parameters
 from loaderlint.linter.reading.nodes import receiver_node
-from loaderlint.linter.reading.stream_flow import returns_stream_or_names
+from loaderlint.linter.reading.signatures import returns_stream_or_names
 from loaderlint.linter.reading.streams import PAIR
 
 

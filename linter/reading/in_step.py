@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
 # What a tensor says of itself.
 _METADATA = ("shape", "dtype", "device", "ndim", "is_meta", "is_cuda", "is_sparse")
-# Whoever copies has a reason to be looked at: was it needed, is it waited for?
-_COPIES = ("clone", "repeat", "tile", "copy", "numpy", "share_memory_", "untyped_storage", "storage")
-_COPY_KEYWORDS = ("copy", "non_blocking")
 _CONTAINERS = (list, dict, set)
 
 
@@ -33,6 +30,9 @@ class InStep:
         self._outline = outline
         self._project = project
         self._contracts = function.index.contracts
+        # Whoever copies has a reason to be looked at: was it needed, is it waited for?
+        contracts = self._contracts
+        self._copying = {*contracts.copy_if_true.values(), *contracts.background_if_true.values()}
 
     def stays(self, tensor: str, step: ast.For | ast.FunctionDef) -> bool:
         """Whether the variable `tensor`, bound by `step`, holds no tensor of one step in the next, and hands none on
@@ -46,10 +46,9 @@ class InStep:
             name = todo.pop()
             writes = [self._outline.statement(node) for node in self._outline.writes(name, scope)]
             bound = [one for one in writes if not isinstance(one, ast.Delete) and not _says_only_type(one)]
+            # A variable of another function, or memory of the stream that is written in place.
             if name in self._outline.declared or any(isinstance(write, ast.AugAssign) for write in writes):
-                return (
-                    False  # A variable of another function, or memory of the stream that is written in place.
-                )
+                return False
             for use in self._outline.reads(name, scope):
                 # What was bound before the loop says nothing of the step that a tensor is of.
                 fresh = name == tensor or any(
@@ -97,9 +96,10 @@ class InStep:
         return around if isinstance(around, ast.Call) and self._is_library_call(node, around) else None
 
     def _gives_tensor(self, method: str, call: ast.Call) -> bool:
-        if any(keyword.arg in _COPY_KEYWORDS for keyword in call.keywords):
+        if any(keyword.arg in self._copying for keyword in call.keywords):
             return False
-        return method not in _COPIES and self._contracts.tensor_methods.get(method) != "mutate"
+        changes = self._contracts.tensor_methods.get(method) in ("copy", "mutate")
+        return not changes and self._contracts.tensor_results.get(method) != "other"
 
     def _is_library_call(self, node: ast.AST, call: ast.Call) -> bool:
         """Whether a function of torch is given the tensor that gives a result, or a view."""
@@ -108,7 +108,7 @@ class InStep:
             return False
         kind = self._contracts.functions.get(name)
         function = name.rpartition(".")[2].islower() and not name.endswith("_")
-        plain = not any(keyword.arg in ("out", *_COPY_KEYWORDS) for keyword in call.keywords)
+        plain = not any(keyword.arg in ("out", *self._copying) for keyword in call.keywords)
         return node in call.args and function and plain and kind in (None, "view", "conditional_copy")
 
     def _end(self, node: ast.AST, around: ast.AST) -> set[str] | None:

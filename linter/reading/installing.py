@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-
 from typing import TYPE_CHECKING
 
 from loaderlint.linter.reading.in_step import is_plain_loader
-from loaderlint.linter.reading.index import Function
+from loaderlint.linter.reading.index import Class, Function
+from loaderlint.linter.reading.outline import Outline
 
 if TYPE_CHECKING:  # It asks for the functions that make streams, which are found beside the candidates.
     from loaderlint.linter.reading.project import Project
@@ -32,8 +32,8 @@ def installs_only_judged(function: Function, project: Project) -> bool:
     for name in function.index.contracts.loader_attributes:
         places = _places(function, name)
         if places:
-            values = list(_installed(function.node, name))
-            if len(values) < places or not all(_is_judged(value, function, project) for value in values):
+            values, judge = list(_installed(function.node, name)), _Judge(function, project)
+            if len(values) < places or not all(map(judge.is_judged, values)):
                 return False
     return True
 
@@ -62,40 +62,50 @@ def _is_text(node: ast.expr | None, text: str) -> bool:
     return isinstance(node, ast.Constant) and node.value == text
 
 
-def _is_judged(value: ast.expr, function: Function, project: Project) -> bool:
-    """Whether an installed loader is judged where it is defined, or not of the project at all."""
-    if not isinstance(value, ast.Call):
-        found = _definition(value, function, project)
-        return isinstance(found, Function) and bool(found.lent)
-    factory = _definition(value.func, function, project)
-    given = [*value.args, *(keyword.value for keyword in value.keywords)]
-    return (
-        isinstance(factory, Function)
-        and _makes_plain_loaders(factory, project)
-        and not any(_may_be_function(node, function, project) for item in given for node in ast.walk(item))
-    )
+class _Judge:
+    """Looks for the definitions of what `function` installs."""
+
+    def __init__(self, function: Function, project: Project) -> None:
+        self._function = function
+        self._project = project
+        self._outline = Outline(function.node)
+
+    def is_judged(self, value: ast.expr) -> bool:
+        """Whether an installed loader is judged where it is defined, or made by a factory of plain ones."""
+        if not isinstance(value, ast.Call):
+            found = self._definition(value)
+            return isinstance(found, Function) and bool(found.lent)
+        factory = self._definition(value.func)
+        given = [*value.args, *(keyword.value for keyword in value.keywords)]
+        return (
+            isinstance(factory, Function)
+            and _makes_plain_loaders(factory, self._project)
+            and not any(self._may_be_function(node) for item in given for node in ast.walk(item))
+        )
+
+    def _definition(self, node: ast.expr) -> Function | Class | None:
+        """What an expression names, as the module or the object's class has it."""
+        owner, first = self._function.owner, node
+        while isinstance(first, ast.Attribute):
+            first = first.value
+        if isinstance(node, ast.Attribute) and node.value is first and _is_self(first):
+            return None if owner is None else self._project.method(owner, node.attr)
+        if not isinstance(first, ast.Name) or self._outline.is_own(first):
+            return None
+        return self._project.find(self._function.index.qualified(node))
+
+    def _may_be_function(self, node: ast.AST) -> bool:
+        if isinstance(node, (ast.Lambda, ast.Call)):
+            return True
+        if isinstance(node, ast.Name):
+            bound = map(self._outline.parent, self._outline.writes(node.id, self._outline.function))
+            if self._outline.inner(node.id) or any(_makes_function(one) for one in bound):
+                return True
+        return isinstance(node, (ast.Name, ast.Attribute)) and self._definition(node) is not None
 
 
-def _definition(node: ast.expr, function: Function, project: Project) -> object:
-    """The function that an expression names, as the module or the object's class has it."""
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-        return None if function.owner is None else project.method(function.owner, node.attr)
-    named = function.index.qualified(node)
-    found = project.find(named) if named else None
-    return None if found is None or _is_local(node, function) else found
-
-
-def _is_local(node: ast.expr, function: Function) -> bool:
-    """Whether the function itself binds the name that the expression begins with."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    names = {part.arg for part in ast.walk(function.node) if isinstance(part, ast.arg)}
-    for part in ast.walk(function.node):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            names.add(part.id)
-        elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add(part.name)
-    return isinstance(node, ast.Name) and node.id in names
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _makes_plain_loaders(factory: Function, project: Project) -> bool:
@@ -104,25 +114,8 @@ def _makes_plain_loaders(factory: Function, project: Project) -> bool:
     return bool(inner) and all(is_plain_loader(one, project) for one in inner)
 
 
-def _is_bound_to_function(name: str, function: Function) -> bool:
-    """Whether a variable is bound to what is put together on the spot: by a lambda, or `partial`."""
-    bound = (node for node in ast.walk(function.node) if isinstance(node, ast.Assign))
-    values = (
-        one.value for one in bound if any(isinstance(t, ast.Name) and t.id == name for t in one.targets)
-    )
-    return any(isinstance(value, ast.Lambda) or _is_partial(value) for value in values)
-
-
-def _is_partial(value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] == "partial"
-
-
-def _may_be_function(node: ast.AST, function: Function, project: Project) -> bool:
-    if isinstance(node, (ast.Lambda, ast.Call)):
-        return True
-    if not isinstance(node, (ast.Name, ast.Attribute)):
-        return False
-    inner = f"{function.qualname}.{node.id}" if isinstance(node, ast.Name) else ""
-    if isinstance(node, ast.Name) and _is_bound_to_function(node.id, function):
-        return True
-    return inner in function.index.functions or _definition(node, function, project) is not None
+def _makes_function(statement: ast.AST) -> bool:
+    """Whether what is assigned is put together on the spot: a lambda, or a `partial`."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    is_partial = isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] == "partial"
+    return is_partial or isinstance(value, ast.Lambda)

@@ -6,17 +6,8 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-_OWN_SCOPE = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.Lambda,
-    ast.ClassDef,
-    ast.GeneratorExp,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-)
 _COMPREHENSIONS = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
+_OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS)
 
 
 class Outline:
@@ -25,7 +16,7 @@ class Outline:
     def __init__(self, function: ast.FunctionDef) -> None:
         self.function = function
         self._parents: dict[ast.AST, ast.AST] = {}
-        self.names: dict[str, list[ast.Name]] = defaultdict(list)
+        self._names: dict[str, list[ast.Name]] = defaultdict(list)
         self._definitions: dict[str, list[ast.AST]] = defaultdict(list)
         # The variables that functions inside take from around them, to bind them.
         self.declared: set[str] = set()
@@ -36,7 +27,7 @@ class Outline:
         while todo:
             node = todo.pop()
             if type(node) is ast.Name:
-                self.names[node.id].append(node)
+                self._names[node.id].append(node)
                 continue
             if type(node) in (ast.Global, ast.Nonlocal):
                 self.declared.update(node.names)  # type: ignore[attr-defined]
@@ -53,7 +44,7 @@ class Outline:
                 for child in children:
                     parents[child] = node
                 todo += children
-        for found in self.names.values():
+        for found in self._names.values():
             found.sort(key=lambda name: (name.lineno, name.col_offset))
 
     def parent(self, node: ast.AST) -> ast.AST:
@@ -86,17 +77,21 @@ class Outline:
 
     def reads(self, name: str, scope: ast.AST) -> list[ast.Name]:
         """Where the variable of that name which belongs to `scope` is read, in there or in what is inside it."""
-        found = (node for node in self.names.get(name, ()) if isinstance(node.ctx, ast.Load))
+        found = (node for node in self._names.get(name, ()) if isinstance(node.ctx, ast.Load))
         return [node for node in found if self._belongs_to(node) is scope]
 
     def writes(self, name: str, scope: ast.AST) -> list[ast.Name]:
         """Where the variable is bound or deleted."""
-        found = (node for node in self.names.get(name, ()) if not isinstance(node.ctx, ast.Load))
+        found = (node for node in self._names.get(name, ()) if not isinstance(node.ctx, ast.Load))
         return [node for node in found if self.scope(node) is scope]
 
     def rebinds(self, name: str) -> bool:
         """Whether a name means something of the function's own: a variable, a parameter or a function inside."""
         return self._binds(self.function, name) or bool(self.inner(name))
+
+    def is_own(self, name: ast.Name) -> bool:
+        """Whether a name stands for something that the function, or one inside it, binds or defines."""
+        return self._belongs_to(name) is not None or bool(self._definitions[name.id])
 
     def inner(self, name: str) -> list[ast.AST]:
         """The functions and classes of that name that are defined directly in the function."""

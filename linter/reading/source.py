@@ -45,7 +45,7 @@ class SourceFile:
     @cached_property
     def lines(self) -> list[str]:
         """The lines with their line ends; line n is `lines[n - 1]`."""
-        return _LINE.findall(self.text)
+        return lines_of(self.text)
 
     @cached_property
     def starts(self) -> list[int]:
@@ -114,6 +114,11 @@ class SourceFile:
         if changed.text != text or self.text.encode(self.encoding) != self.raw:
             raise SourceError(self.path, 0, f"its encoding {self.encoding} cannot be written back as it was")
         return changed
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their line ends, as Python's tokenizer sees them."""
+    return _LINE.findall(text)
 
 
 def read_bytes(path: str) -> bytes:

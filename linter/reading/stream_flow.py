@@ -10,19 +10,11 @@ from typing import TYPE_CHECKING
 from loaderlint.linter.reading.in_step import InStep, is_container_method, is_super
 from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.outline import Outline, all_arguments
-from loaderlint.linter.reading.streams import PAIR
+from loaderlint.linter.reading.signatures import may_hand_out, takes_stream
 
 if TYPE_CHECKING:
     from loaderlint.linter.reading.project import Project
 
-# What is returned by loaders that read their stream: names of weights, or nothing. Any other type may be a stream, or
-# hold one.
-_NO_STREAM = {
-    "None", "bool", "int", "str", "set", "Set", "AbstractSet", "frozenset", "list", "List", "tuple", "Tuple", "dict", "Dict",
-    "Optional", "Union",
-}  # fmt: skip
-_STREAMS = {"Iterable", "Iterator", "Generator"}
-_WORD = re.compile(r"\w+")
 _OWN_METHOD = re.compile(r"\bself\.(\w+)\(")
 
 
@@ -76,13 +68,13 @@ class StreamFlow:
         if inner is not None:
             return self._is_passed_on(inner, call, place)
         callees = self._callees(call)
-        if not callees or not all(_takes_stream(callee, call, place) for callee in callees):
+        if not callees or not all(takes_stream(callee, call, place) for callee in callees):
             return False
         own = self._gives_function(call, place) or any(self._visits_own(callee) for callee in callees)
         if own or not self._gives_nothing_else(call, place):
             return False
         is_returned = isinstance(self._outline.parent(call), ast.Return)
-        if all(not _may_hand_out(one) or (is_returned and not one.is_generator) for one in callees):
+        if all(not may_hand_out(one) or (is_returned and not one.is_generator) for one in callees):
             return True
         return self._is_read(call)
 
@@ -203,42 +195,6 @@ class StreamFlow:
 
 def _other_arguments(call: ast.Call, place: int) -> list[ast.expr]:
     return [*call.args[:place], *call.args[place + 1 :], *(keyword.value for keyword in call.keywords)]
-
-
-def _takes_stream(callee: Function, call: ast.Call, place: int) -> bool:
-    """Whether argument number `place` of a call is a stream by what the callee says."""
-    if any(isinstance(item, ast.Starred) for item in call.args[:place]):
-        return False
-    listed = callee.node.args
-    bound = callee.owner is not None and not callee.is_static
-    names = [item.arg for item in (*listed.posonlyargs, *listed.args)][bound:]
-    return place < len(names) and names[place] in callee.streams
-
-
-def returns_stream_or_names(function: Function) -> bool:
-    """Whether all that a function returns is a stream, or names, or nothing: neither a tensor nor what holds some."""
-    returns = function.node.returns
-    if (
-        returns is not None
-        and ast.unparse(returns).strip("'\"").partition("[")[0].rpartition(".")[2] in _STREAMS
-    ):
-        return True
-    return not _returns_others(function)
-
-
-def _may_hand_out(function: Function) -> bool:
-    """Whether what a function returns may be its stream, or lead to it."""
-    if function.is_generator or list(function.streams.values()) != [PAIR]:
-        return True
-    return _returns_others(function)
-
-
-def _returns_others(function: Function) -> bool:
-    """Whether a function may return anything but names and counts, by its annotation or its statements."""
-    if function.node.returns is not None:
-        return not _NO_STREAM.issuperset(_WORD.findall(ast.unparse(function.node.returns)))
-    returns = (node.value for node in ast.walk(function.node) if isinstance(node, ast.Return))
-    return any(value is not None for value in returns)
 
 
 def _always_run(function: ast.FunctionDef) -> Iterator[ast.stmt]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 Element = tuple[str, ...]
 PAIR: Element = ("text", "tensor")
 
-_ITERABLES = {
+ITERABLES = {
     "Iterable", "Iterator", "Generator", "AsyncIterable", "AsyncIterator", "AsyncGenerator",
 }  # fmt: skip
 _NAME_HINT = re.compile(r"^(?:\w*_)?(?:weights?|tensors)(?:_(?:in|iter|iterator|stream|generator))?$")
@@ -65,7 +65,7 @@ def _annotated(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> 
     annotation = _resolved(annotation, aliases)
     elements = set()
     for node in ast.walk(annotation) if annotation is not None else ():
-        if isinstance(node, ast.Subscript) and _meant(node.value, aliases) in _ITERABLES:
+        if isinstance(node, ast.Subscript) and _meant(node.value, aliases) in ITERABLES:
             item = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
             elements.add(_element(_resolved(item, aliases), aliases))
     # What may as well iterate over something else, like an optimizer's parameters, is not made for weight streams.
@@ -135,7 +135,7 @@ def _last_name(node: ast.expr) -> str:
 
 def _is_bare(annotation: ast.expr | None) -> bool:
     """Whether the annotation says nothing about the items."""
-    return annotation is None or _last_name(annotation) in {*_ITERABLES, "Any", "object"}
+    return annotation is None or _last_name(annotation) in {*ITERABLES, "Any", "object"}
 
 
 def _is_iterated_as_pairs(function: ast.FunctionDef, name: str) -> bool:
