@@ -20,6 +20,7 @@ CODE = "LOADERLINT-E101"
 READ_UNKNOWN = "the line that raised, see the traceback"
 
 _numbers = itertools.count(1)
+_process = os.getpid()  # known, for to ask the system costs more than all else that a token needs
 
 # The stale leases of this process by token, while any view of their tensor is alive, with its storage.
 stale: dict[str, tuple[Lease, weakref.ref[torch.UntypedStorage]]] = {}
@@ -93,19 +94,36 @@ def _tail(advanced: Site, yielded: Site, contract: Contract, guard: str) -> str:
 
 def new_token() -> str:
     """Return a name for a lease that no other process gives."""
-    return f"{os.getpid()}-{next(_numbers)}"
+    return f"{_process}-{next(_numbers)}"
+
+
+def _begin_process() -> None:
+    global _process
+    _process = os.getpid()
+
+
+os.register_at_fork(after_in_child=_begin_process)
+
+
+class _StaleStorage(weakref.ref):
+    """The storage of a stale tensor, with what has to be told once the last view of it is gone."""
+
+    __slots__ = ("held", "token")
+    held: set[str]
+    token: str
 
 
 def remember(lease: Lease, storage: torch.UntypedStorage, held: set[str]) -> None:
     """Note in `stale` and in `held` that this lease has ended, until the last view of its tensor is gone."""
-    token = lease.token
+    reference = _StaleStorage(storage, _forget)
+    reference.token, reference.held = lease.token, held
+    held.add(lease.token)
+    stale[lease.token] = lease, reference
 
-    def forget(_: object) -> None:
-        _departed.append(stale.pop(token)[0])
-        held.discard(token)
 
-    held.add(token)
-    stale[token] = lease, weakref.ref(storage, forget)
+def _forget(gone: _StaleStorage) -> None:
+    _departed.append(stale.pop(gone.token)[0])
+    gone.held.discard(gone.token)
 
 
 def find(token: str) -> Lease | None:

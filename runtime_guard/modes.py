@@ -21,6 +21,20 @@ _makers: dict[type[TorchFunctionMode], Callable[[], TorchFunctionMode]] = {}
 _of_thread = threading.local()
 
 
+class _Leaving:
+    """Empties the stack of a thread that ends, of whose variables it is one.
+
+    What stays on the stack is freed after Python's last word, by code of C++ that then waits for the
+    interpreter's lock; a process that ends meanwhile is aborted.
+    """
+
+    def __del__(
+        self, stack_size: Callable[[], int] = _len_torch_function_stack, pop: Callable[[], object] = _pop_mode
+    ) -> None:
+        while stack_size():
+            pop()
+
+
 def run_under(kind: type[TorchFunctionMode], make: Callable[[], TorchFunctionMode]) -> None:
     """Let this thread run under a mode of that kind, and the others as soon as they can be reached."""
     if kind not in _makers:
@@ -42,6 +56,8 @@ def _catch_up() -> None:
     entered = getattr(_of_thread, "entered", 0)
     if entered < len(_makers):
         makers = list(_makers.values())
+        if not entered:
+            _of_thread.leaving = _Leaving()
         _of_thread.entered = len(makers)
         for make in makers[entered:]:
             _enter(make())

@@ -84,7 +84,16 @@ def _outwards(frame: FrameType | None) -> Iterator[tuple[FrameType, int]]:
 
 def call_site(frame: FrameType | None) -> Site:
     """Return the site of what `frame` is doing now."""
+    code = frame.f_code if frame is not None else None
+    if code is not None and is_user_file(code.co_filename) and not code.co_flags & _GENERATOR:
+        return _single(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
     return site_of(_outwards(frame))
+
+
+@lru_cache(maxsize=1024)
+def _single(filename: str, line: int, function: str) -> Site:
+    """Return the site of one place: a loop asks for every tensor at the same line, and reports share it."""
+    return ((filename, line, function),)
 
 
 def consumer_frame(frame: FrameType | None) -> FrameType | None:

@@ -5,11 +5,13 @@ So one tensor can be made stale without its neighbours.
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 
 from ..lease import Contract
 
-# Keeps the producer's tensor, and so its memory, alive for as long as any view of the alias lives.
+# The producer's tensor as an attribute of the alias's storage, which so keeps its memory alive.
 _OWNER = "_loaderlint_owner"
 
 
@@ -41,33 +43,57 @@ def stand_in(tensor: torch.Tensor, contract: Contract) -> torch.Tensor:
     """
     if contract.exclusive:
         return tensor
-    return private_copy(tensor) if tensor.is_pinned() else alias(tensor)
+    return private_copy(tensor) if _is_pinned(tensor) else alias(tensor)
+
+
+def _is_pinned(tensor: torch.Tensor) -> bool:
+    # Nothing is pinned before the device is in use, and asking costs more than knowing that.
+    return torch.cuda.is_initialized() and tensor.is_pinned()
 
 
 def private_copy(tensor: torch.Tensor) -> torch.Tensor:
     """Return a copy with the same attributes, in pinned memory where the tensor is."""
-    copy = tensor.clone().pin_memory() if tensor.is_pinned() else tensor.clone()
+    copy = tensor.clone().pin_memory() if _is_pinned(tensor) else tensor.clone()
     copy_attributes(tensor, copy)
     return copy
 
 
 def alias(tensor: torch.Tensor) -> torch.Tensor:
     """Return a tensor over the same memory that has a storage of its own, and the same attributes."""
-    storage = torch._C._construct_storage_from_data_pointer(tensor.data_ptr(), tensor.device, extent(tensor))
+    over = _exchanged if _can_be_exchanged(tensor.dtype) else _constructed
     if torch.is_inference_mode_enabled() == tensor.is_inference():
-        twin = _over(storage, tensor)
+        twin = over(tensor)
     else:
         with torch.inference_mode(tensor.is_inference()):
-            twin = _over(storage, tensor)
+            twin = over(tensor)
     copy_attributes(tensor, twin)
-    setattr(storage, _OWNER, tensor)
     if tensor.is_cuda:
-        _forward_record_stream()
+        _forward_record_stream(twin, tensor)
     return twin
 
 
-def _over(storage: torch.UntypedStorage, like: torch.Tensor) -> torch.Tensor:
-    return like.new_empty(0).set_(storage, 0, like.shape, like.stride())
+def _exchanged(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the tensor as DLPack hands it on, which is the quickest way to a second storage."""
+    twin = torch._C._from_dlpack(torch._C._to_dlpack(tensor))
+    if twin.stride() != tensor.stride():  # DLPack is free to change the strides of dimensions of size one
+        twin.as_strided_(tensor.shape, tensor.stride())
+    return twin
+
+
+@cache
+def _can_be_exchanged(dtype: torch.dtype) -> bool:
+    """Whether DLPack and this torch know the dtype."""
+    try:
+        sample = torch.empty(1, dtype=dtype, device="cpu")
+        return torch._C._from_dlpack(torch._C._to_dlpack(sample)).dtype is dtype
+    except (BufferError, RuntimeError):
+        return False
+
+
+def _constructed(tensor: torch.Tensor) -> torch.Tensor:
+    storage = torch._C._construct_storage_from_data_pointer(tensor.data_ptr(), tensor.device, extent(tensor))
+    setattr(storage, _OWNER, tensor)  # the DLPack way keeps the memory alive without help
+    return tensor.new_empty(0).set_(storage, 0, tensor.shape, tensor.stride())
 
 
 def copy_attributes(source: torch.Tensor, target: torch.Tensor) -> None:
@@ -76,8 +102,9 @@ def copy_attributes(source: torch.Tensor, target: torch.Tensor) -> None:
     target.untyped_storage().__dict__.update(source.untyped_storage().__dict__)
 
 
-def _forward_record_stream() -> None:
+def _forward_record_stream(twin: torch.Tensor, owner: torch.Tensor) -> None:
     """Make `record_stream()` on an alias reach the tensor whose memory it is, which the allocator knows."""
+    setattr(twin.untyped_storage(), _OWNER, owner)
     record = torch.Tensor.record_stream
     if hasattr(record, _OWNER):
         return

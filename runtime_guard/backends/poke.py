@@ -116,7 +116,7 @@ def _operator_new() -> Callable[[int], int] | None:
     """Return C++'s operator new: torch will free with the matching delete what is planted here."""
     for library in (None, "libstdc++.so.6"):
         try:
-            new = ctypes.CDLL(library)._Znwm
+            new = ctypes.PyDLL(library)._Znwm  # so short that giving up the interpreter's lock costs more
         except (OSError, AttributeError):
             continue
         new.restype, new.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
@@ -127,12 +127,26 @@ def _operator_new() -> Callable[[int], int] | None:
 _new = _operator_new() if sys.maxsize > 2**32 else None
 
 
+class _Message(ctypes.Structure):
+    """An optional libstdc++ string that is too long for its inner buffer."""
+
+    _fields_ = (
+        ("text", ctypes.c_size_t),
+        ("length", ctypes.c_size_t),
+        ("capacity", ctypes.c_size_t),
+        ("inner_buffer", ctypes.c_size_t),
+        ("is_engaged", ctypes.c_size_t),
+    )
+
+
 def plant_message(address: int, message: str) -> None:
     """Store, in the pointer at `address`, a new optional string that holds `message`."""
     raw = message.encode(errors="replace")
-    text = _new(len(raw) + 1)
-    ctypes.memmove(text, raw, len(raw) + 1)  # with the zero that Python keeps behind all bytes
-    # A libstdc++ string that is too long for its inner buffer: pointer, length, capacity; then "engaged".
-    meta = _new(40)
-    ctypes.memmove(meta, struct.pack("QQQQQ", text, len(raw), len(raw), 0, 1), 40)
-    ctypes.memmove(address, struct.pack("Q", meta), _WORD)
+    length = len(raw)
+    text = _new(length + 1)
+    ctypes.memmove(text, raw, length + 1)  # with the zero that Python keeps behind all bytes
+    place = _new(ctypes.sizeof(_Message))
+    planted = _Message.from_address(place)
+    planted.text, planted.inner_buffer, planted.is_engaged = text, 0, 1
+    planted.length = planted.capacity = length
+    ctypes.c_size_t.from_address(address).value = place

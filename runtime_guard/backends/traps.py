@@ -74,5 +74,6 @@ class PokeTrap(FlagTrap):
         self.lift = _lifting(self._layout)
 
     def revoke(self, lent: torch.Tensor, message: str) -> None:
-        plant_message(lent.untyped_storage()._cdata + self._message, message)
-        super().revoke(lent, message)
+        address = lent.untyped_storage()._cdata
+        plant_message(address + self._message, message)
+        self._layout.set_flags(address, True)

@@ -88,3 +88,40 @@ def test_reads_in_other_threads_pass_and_are_told(
     assert (result.returncode, result.stdout) == (0, f"{[40.0] * 6}\n"), result.stderr
     assert result.stderr.count("LOADERLINT-E101 read-after-advance") == 1
     assert "return [tensor.sum().item() for tensor in kept]\n" in result.stderr
+
+
+_A_THREAD_ENDS = """
+from torch.overrides import _len_torch_function_stack
+
+class Last:
+    def __del__(self):
+        print("modes left:", _len_torch_function_stack())
+
+variables = threading.local()
+
+def reader():
+    read()
+    print("modes entered:", _len_torch_function_stack())
+    variables.last = Last()  # freed after the guard's, which are older
+
+kept = [tensor for _, tensor in guard(stream())]
+thread = threading.Thread(target=reader)
+thread.start()
+thread.join()
+"""
+
+
+def test_a_thread_that_ends_leaves_no_mode_to_be_freed_behind_it(
+    clean_environment: dict[str, str], tmp_path: Path
+) -> None:
+    """torch would free it outside of Python, and abort a process that ends at that moment."""
+    script = tmp_path / "loader.py"
+    script.write_text(_STREAM + _A_THREAD_ENDS)
+    result = subprocess.run(
+        [sys.executable, str(script)],
+        env={**clean_environment, "LOADERLINT_GUARD_ON": "record"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (result.returncode, result.stdout) == (0, "modes entered: 1\nmodes left: 0\n"), result.stderr
