@@ -33,7 +33,7 @@ from loaderlint.linter.interpreter.values import (
 from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.makers import stored_parameters
 from loaderlint.linter.reading.nodes import receiver_node
-from loaderlint.linter.reading.signatures import returns_stream_or_names
+from loaderlint.linter.reading.signatures import positional_name, returns_stream_or_names
 from loaderlint.linter.reading.streams import PAIR
 
 
@@ -277,11 +277,13 @@ class Calls(Core, ABC):
     def _judged_alone(
         self, function: Function, arguments: Sequence[Argument], state: State, context: Context
     ) -> bool:
-        """Whether what another file defines is given whole streams only, and so judged where it is defined."""
+        """Whether what another file defines is given streams only, or collections instead, and so judged where it is
+        defined.
+        """
         if not function.streams or function.index is context.index or function.is_generator:
             return False
-        lent = [item.value for item in arguments if state.holds_loans(item.value)]
-        if not lent or not all(self.is_stream(state, value) for value in lent):
+        lent = [place for place, item in enumerate(arguments) if state.holds_loans(item.value)]
+        if not lent or not all(self._stands_for_stream(function, arguments, place, state) for place in lent):
             return False
         # What the caller has itself may be filled there, or called with each tensor.
         others = [item.value for item in arguments if not state.holds_loans(item.value)]
@@ -291,6 +293,19 @@ class Calls(Core, ABC):
             for value in others
         )
         return not own and returns_stream_or_names(function)
+
+    def _stands_for_stream(
+        self, function: Function, arguments: Sequence[Argument], place: int, state: State
+    ) -> bool:
+        """Whether an argument is a stream, or a collection that the callee will take for one."""
+        value = arguments[place].value
+        if self.is_stream(state, value):
+            return True
+        kept = [state.heap[atom.loc] for atom in value if isinstance(atom, Ref) and atom.loc in state.heap]
+        are_collections = len(kept) == len(value) and all(obj.kind in CONTAINER_KINDS for obj in kept)
+        if not are_collections or any(item.star for item in arguments):
+            return False
+        return (arguments[place].keyword or positional_name(function, place)) in function.streams
 
     # What nothing is known of
 

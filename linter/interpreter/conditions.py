@@ -28,6 +28,9 @@ from loaderlint.linter.reading.nodes import walk
 
 _COLLECTIONS = frozenset({"list", "tuple", "dict", "set", "Mapping", "Sequence", "OrderedDict"})
 
+# Comparisons that do not look into a tensor.
+_IDENTITY = {cst.Is, cst.IsNot, cst.In, cst.NotIn}
+
 
 class Conditions(Core, ABC):
     """Evaluates operators that decide, and narrows states by what they decided."""
@@ -60,10 +63,7 @@ class Conditions(Core, ABC):
     def _eval_Comparison(self, node: cst.Comparison, state: State, context: Context) -> Value:
         values = [self.evaluate(node.left, state, context)]
         values += [self.evaluate(item.comparator, state, context) for item in node.comparisons]
-        identity = all(
-            isinstance(item.operator, (cst.Is, cst.IsNot, cst.In, cst.NotIn)) for item in node.comparisons
-        )
-        if not identity:
+        if not all(type(item.operator) in _IDENTITY for item in node.comparisons):
             self.read(state, frozenset(loan for value in values for loan in loans(value)), node, context)
         return NOTHING
 
@@ -163,7 +163,7 @@ class Conditions(Core, ABC):
 @cache
 def binds_a_name(node: cst.CSTNode) -> bool:
     """Whether an expression contains a walrus."""
-    return any(isinstance(inner, cst.NamedExpr) for inner in walk(node))
+    return any(type(inner) is cst.NamedExpr for inner in walk(node))
 
 
 def all_or_none(choices: Sequence[Value]) -> bool:

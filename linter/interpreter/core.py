@@ -159,7 +159,10 @@ def method_for(interpreter: type, prefix: str, kind: type) -> Callable[..., Any]
     return getattr(interpreter, f"{prefix}{kind.__name__}", None)
 
 
+_MOVING = {cst.Call, cst.Await}
+
+
 @cache
 def calls_something(node: cst.CSTNode) -> bool:
     """Whether evaluating an expression may move a stream on."""
-    return any(isinstance(inner, (cst.Call, cst.Await)) for inner in walk(node))
+    return any(type(inner) in _MOVING for inner in walk(node))

@@ -72,9 +72,12 @@ def conditions(test: cst.BaseExpression) -> Iterator[Asked]:
 def asked_again(body: tuple[cst.CSTNode, ...]) -> dict[int, tuple[Asked, ...]]:
     """For the statements of a block: the conditions by which they set variables, and that a later one asks again."""
     again: dict[int, tuple[Asked, ...]] = {}
-    for place, node in enumerate(body):
-        found = decides(node)
-        if not found or place + 1 == len(body):
+    # Cheap looks first: most blocks ask nothing twice.
+    deciding = [place for place, node in enumerate(body) if _may_decide(node)]
+    asking = max((place for place, node in enumerate(body) if deciding and _tests(node)), default=0)
+    for place in deciding:
+        node = body[place]
+        if place >= asking or not (found := decides(node)):
             continue
         written = _written(node)
         later = [other for other in body[place + 1 :] if written & names_of(other)]
@@ -83,6 +86,12 @@ def asked_again(body: tuple[cst.CSTNode, ...]) -> dict[int, tuple[Asked, ...]]:
         if wanted:
             again[place] = wanted
     return again
+
+
+def _may_decide(statement: cst.CSTNode) -> bool:
+    if type(statement) is not cst.SimpleStatementLine:
+        return type(statement) is cst.If
+    return any(type(getattr(part, "value", None)) is cst.IfExp for part in statement.body)
 
 
 @cache

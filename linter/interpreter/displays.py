@@ -20,7 +20,7 @@ class Displays(Core, ABC):
     """Evaluates what makes a container of its parts."""
 
     def _eval_Tuple(self, node: cst.Tuple, state: State, context: Context) -> Value:
-        if any(isinstance(item, cst.StarredElement) for item in node.elements):
+        if any(type(item) is cst.StarredElement for item in node.elements):
             return self._display(node, state, context)
         return tuple_of(*self.evaluate_all([item.value for item in node.elements], state, context))
 

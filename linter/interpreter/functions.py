@@ -263,17 +263,20 @@ def _parameters(node: cst.CSTNode) -> list[cst.Param]:
     return [*params.posonly_params, *params.params, *params.kwonly_params]
 
 
+# By exact type: LibCST's classes are abstract base classes, for which isinstance is slow.
+_CLOSURES = {cst.FunctionDef, cst.Lambda, cst.GeneratorExp}
+
+
 @cache
 def _is_generator(function: cst.FunctionDef) -> bool:
     """Whether the function's own body yields."""
-    return any(isinstance(node, cst.Yield) for node in own_nodes(function))
+    return any(type(node) is cst.Yield for node in own_nodes(function))
 
 
 @cache
 def _makes_closures(function: cst.FunctionDef) -> bool:
     """Whether something may still refer to the function's frame when it has returned."""
-    kinds = (cst.FunctionDef, cst.Lambda, cst.GeneratorExp)
-    return any(isinstance(node, kinds) for node in own_nodes(function))
+    return any(type(node) in _CLOSURES for node in own_nodes(function))
 
 
 def own_nodes(function: cst.FunctionDef) -> Iterator[cst.CSTNode]:
@@ -284,4 +287,4 @@ def own_nodes(function: cst.FunctionDef) -> Iterator[cst.CSTNode]:
 @cache
 def _tests(function: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
     """The conditions of the function's own `if` statements."""
-    return tuple(node.test for node in own_nodes(function) if isinstance(node, cst.If))
+    return tuple(node.test for node in own_nodes(function) if type(node) is cst.If)

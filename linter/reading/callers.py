@@ -63,11 +63,9 @@ class Callers:
         return self._uses
 
     def _read(self, file: str, names: set[str]) -> None:
-        if _is_test(file):
-            return
         try:
             data = read_bytes(file)
-            if not any(name.encode() in data for name in names):
+            if not any(name.encode() in data for name in names) or _is_test(file):
                 return
             tree = source_from_bytes(file, data).tree()
         except SourceError:

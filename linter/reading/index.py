@@ -16,6 +16,7 @@ from loaderlint.linter.reading.blocks import all_statements, has_blocks, stateme
 from loaderlint.linter.reading.makers import Maker, attributes_of, maker
 from loaderlint.linter.reading.modules import Module, module_of
 from loaderlint.linter.reading.slices import FunctionSlice
+from loaderlint.linter.reading.source import SourceFile
 from loaderlint.linter.reading.streams import Element, alias_element, stream_parameters
 
 _HOOK = r"self\.\w+\((?!\))"
@@ -67,6 +68,8 @@ class Function:
     @property
     def lent(self) -> frozenset[str]:
         """The parameters that are lent until the function returns, if it has the shape of a weight loader."""
+        if not self.index.may_define_loaders:
+            return frozenset()
         arguments = self.node.args
         names = {item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
         contracts = self.index.contracts
@@ -111,12 +114,14 @@ class Function:
 
 
 class FileIndex:
-    """Functions, classes and imports of one file. `lines` are the file's lines with their ends."""
+    """Functions, classes and imports of one file."""
 
-    def __init__(self, path: str, tree: ast.Module, lines: list[str], contracts: Contracts) -> None:
-        self.path = path
-        self.module = module_of(path)
-        self._lines = lines
+    def __init__(self, source: SourceFile, contracts: Contracts) -> None:
+        """Raises `SourceError` for what is not Python."""
+        self.path = source.path
+        self.module = module_of(source.path)
+        self.text = source.text
+        self._lines = source.lines
         self.contracts = contracts
         self._slices: dict[str, FunctionSlice] = {}
         self._matches: dict[str, list[int]] = {}
@@ -131,7 +136,7 @@ class FileIndex:
         self.doors: set[str] = set()
         self.packages: set[str] = set()
         self._attributes: dict[str, dict[str, Maker]] = {}
-        self._collect(tree)
+        self._collect(source.tree())
         # Only now: names of types may be defined, or imported, below what uses them.
         for function in self.functions.values():
             if self._may_take_streams(function):
@@ -233,9 +238,9 @@ class FileIndex:
                 yield self.qualified(node)
 
     @cached_property
-    def text(self) -> str:
-        """The whole file."""
-        return "".join(self._lines)
+    def may_define_loaders(self) -> bool:
+        """Whether the file mentions all that the parameters of a weight loader are called."""
+        return all(name in self.text for name in self.contracts.loader_parameters)
 
     def source_of(self, function: Function) -> str:
         """The function's source, without its decorators."""

@@ -48,7 +48,7 @@ class Project:
         return self._add(source)
 
     def _add(self, source: SourceFile) -> FileIndex:
-        index = FileIndex(source.path, source.tree(), source.lines, self._contracts)
+        index = FileIndex(source, self._contracts)
         self._indices[os.path.realpath(source.path)] = index
         self._roots.setdefault(index.module.root)
         self._sources[source.path] = source
@@ -98,9 +98,12 @@ class Project:
 
     def unique(self, functions: Iterable[Function]) -> list[Function]:
         """Those of the functions whose name no other function of the files read so far has."""
+        asked = list(functions)
+        names = {function.node.name for function in asked}
         known = (index for index in self._indices.values() if index is not None)
-        count = Counter(function.node.name for index in known for function in index.functions.values())
-        return [function for function in functions if count[function.node.name] == 1]
+        found = (function.node.name for index in known for function in index.functions.values())
+        count = Counter(name for name in found if name in names)
+        return [function for function in asked if count[function.node.name] == 1]
 
     def source(self, path: str) -> SourceFile | None:
         """The file of that path, as it was read for the analysis."""

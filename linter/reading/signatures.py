@@ -21,10 +21,15 @@ def takes_stream(callee: Function, call: ast.Call, place: int) -> bool:
     """Whether argument number `place` of a call is a stream by what the callee says."""
     if any(isinstance(item, ast.Starred) for item in call.args[:place]):
         return False
+    return positional_name(callee, place) in callee.streams
+
+
+def positional_name(callee: Function, place: int) -> str:
+    """The parameter that argument number `place` of a call is for, not counting the object of a method; "" for none."""
     listed = callee.node.args
     bound = callee.owner is not None and not callee.is_static
     names = [item.arg for item in (*listed.posonlyargs, *listed.args)][bound:]
-    return place < len(names) and names[place] in callee.streams
+    return names[place] if place < len(names) else ""
 
 
 def returns_stream_or_names(function: Function) -> bool:

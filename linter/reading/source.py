@@ -7,6 +7,7 @@ Lines are those of Python's own tokenizer: they end at "\\n", "\\r\\n" or "\\r",
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
 import tokenize
@@ -20,7 +21,6 @@ from loaderlint.linter.findings import FileError
 
 STANDARD_INPUT = "-"
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LINE_BYTES = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -118,7 +118,7 @@ class SourceFile:
 
 def lines_of(text: str) -> list[str]:
     """The lines of a text with their line ends, as Python's tokenizer sees them."""
-    return _LINE.findall(text)
+    return io.StringIO(text, newline="").readlines()
 
 
 def read_bytes(path: str) -> bytes:
