@@ -59,7 +59,8 @@ class Exports:
         for index in filter(None, self._indices.values()):
             for function in index.functions.values():
                 if function.owner is not None and function.streams and function.calls_hooks:
-                    found.add(function.owner.node.name, function.owner.node.name, _last(index.module.name))
+                    name = function.owner.node.name
+                    found.add_base(name, name, _last(index.module.name))
             for name in index.stream_types:
                 found.add(name, name, _last(index.module.name))
         return found

@@ -5,10 +5,12 @@ Where one is met decides only what is looked at more closely, so last names are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Set
 
 # The door of everything: who imports all names of one module may get those of another.
 ANY = "*"
+_HEADER = rb"\bclass\s+\w+\s*(?:\[[^\]]*\]\s*)?\([^)]*\b%s\b"
 
 
 class Offers:
@@ -16,15 +18,25 @@ class Offers:
 
     def __init__(self) -> None:
         self._by_door: dict[str, set[str]] = {}
+        self._others: set[str] = set()
 
     def copy(self) -> Offers:
         """Independent ones with the same names."""
         other = Offers()
         other._by_door = {door: set(names) for door, names in self._by_door.items()}
+        other._others = set(self._others)
         return other
 
     def add(self, name: str, *doors: str) -> bool:
         """Note that `name` is reached through each of `doors`; whether that is new."""
+        self._others.add(name)
+        return self._add(name, *doors)
+
+    def add_base(self, name: str, *doors: str) -> None:
+        """Note a class that matters only to those that derive from it."""
+        self._add(name, *doors)
+
+    def _add(self, name: str, *doors: str) -> bool:
         new = False
         for door in (*doors, ANY):
             names = self._by_door.setdefault(door, set())
@@ -45,5 +57,12 @@ class Offers:
         return not doors.isdisjoint(self._by_door)
 
     def used_in(self, data: bytes, doors: Set[str]) -> bool:
-        """Whether a file with these imports mentions a name that they lead to."""
-        return any(name.encode() in data for name in self.through(doors & self._by_door.keys()))
+        """Whether a file with these imports mentions a name that they lead to, or derives from a class of that name."""
+        present = (name for name in self.through(doors & self._by_door.keys()) if name.encode() in data)
+        return any(name in self._others or _derives_from(name, data) for name in present)
+
+
+def _derives_from(name: str, data: bytes) -> bool:
+    """Whether a class has another one, of that name or imported with it, among its bases."""
+    renamed = re.findall(rb"\b%s\s+as\s+(\w+)" % name.encode(), data)
+    return any(re.search(_HEADER % base, data) for base in (name.encode(), *renamed))

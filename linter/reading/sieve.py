@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import groupby
-from operator import attrgetter
 from typing import NamedTuple
 
 from loaderlint.linter.contracts import Contracts
 
 # A type of iterables with the type of its items, and a loop over (or a copy of) something that is named like weights.
 _ANNOTATION = re.compile(rb"(?:Itera(?:ble|tor)|Generator)(?: as |\[\s*[\"']?(?:\w+\.)*(?P<item>\w+))")
-_USE = re.compile(
-    rb"\b(?:in|list|dict|tuple|sorted|set)[ (]\s*"
-    rb"(?P<name>\w*(?:weights?|tensors)(?:_(?:in|iter|iterator|stream|generator))?)\b"
+_NAMES = tuple(
+    re.compile(word + rb"(?:_(?:in|iter|iterator|stream|generator))?\b")
+    for word in (rb"weights?", rb"tensors")
 )
+_USE = re.compile(rb"\b(?:in|list|dict|tuple|sorted|set)[ (]\s*(?P<begun>\w*)\Z")
+_NEAR = 100  # So many bytes lie at most between what uses a name and the name's end.
 # Items that are no tensors, and a parameter whose annotation, if there is one, says nothing about items.
 _PLAIN = {b"int", b"str", b"float", b"bool", b"bytes", b"object", b"None", b"Any"}
 _PARAMETER = (
     rb"[(,]\s*(?:#[^\n]*\s+)*%s\s*(?:[,)=]|:\s*[\"']?(?:\w+\.)*(?:Async)?(?:Itera\w+|Generator|Any|object)\b)"
 )
+_STEMS = (b"weight", b"tensor")
 # What removes registered parameters from a module, in a file that also registers some.
 _REMOVES = (b"delattr(", b"._parameters", b"._buffers")
 
@@ -45,8 +46,11 @@ class Sieve:
     """Tells from a file's bytes whether it is worth a closer look, under some contracts."""
 
     def __init__(self, contracts: Contracts) -> None:
-        marks = sorted(set(_marks(contracts)))
-        self._marks = {name: list(found) for name, found in groupby(marks, key=attrgetter("name"))}
+        # By name, and the names by what several have in common: most files have neither.
+        self._marks: dict[bytes, dict[bytes, list[_Mark]]] = {}
+        for mark in sorted(set(_marks(contracts))):
+            stem = next((stem for stem in _STEMS if stem in mark.name), mark.name)
+            self._marks.setdefault(stem, {}).setdefault(mark.name, []).append(mark)
 
     def may_handle_weights(self, data: bytes) -> bool:
         """Whether the file could hold a function that handles a weight stream; if not, nothing else looks at it."""
@@ -57,8 +61,9 @@ class Sieve:
             return True
         if b".register_" in data and any(mark in data for mark in _REMOVES):
             return True
-        present = (marks for name, marks in self._marks.items() if name in data)
-        return any(mark.shows(data) for marks in present for mark in marks)
+        present = (named for stem, named in self._marks.items() if stem in data)
+        marks = (found for named in present for name, found in named.items() if name in data)
+        return any(mark.shows(data) for found in marks for mark in found)
 
     @staticmethod
     def imported(data: bytes) -> frozenset[str]:
@@ -84,9 +89,18 @@ def _names_pairs(data: bytes) -> bool:
 
 def _takes_weights(data: bytes) -> bool:
     """Whether what is used like weights, and named like them, is a parameter of some function."""
-    names = {match["name"] for match in _USE.finditer(data)}
+    names = set(_used_names(data))
     parameters = (match for name in names for match in re.finditer(_PARAMETER % name, data))
     return any(_is_in_header(data, match.start()) for match in parameters)
+
+
+def _used_names(data: bytes) -> Iterator[bytes]:
+    """The names like those of weights that a loop, or a copy, is over."""
+    for pattern in _NAMES:
+        for match in pattern.finditer(data):
+            use = _USE.search(data, max(0, match.start() - _NEAR), match.start())
+            if use is not None:
+                yield use["begun"] + match.group()
 
 
 def _is_in_header(data: bytes, place: int) -> bool:

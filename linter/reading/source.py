@@ -15,7 +15,6 @@ import warnings
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from loaderlint.linter.findings import FileError
 
@@ -124,7 +123,10 @@ def lines_of(text: str) -> list[str]:
 def read_bytes(path: str) -> bytes:
     """A file's bytes; "-" is standard input. Raises `SourceError` for what cannot be read."""
     try:
-        return sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+        if path == STANDARD_INPUT:
+            return sys.stdin.buffer.read()
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
     except OSError as error:
         raise SourceError(path, 0, f"cannot read: {error.strerror or error}") from None
 
