@@ -62,16 +62,14 @@ class MakerCalls:
         starred = makers.through([ANY]) if index.stars else set[str]()
         behind = makers.through(index.doors)
         # Called by a plain name, or after a dot.
-        self._plain = {name for name in own | renamed | starred if name in index.text}
-        self._dotted = {name for name in own | behind if name in index.text}
-        self._names = self._plain | self._dotted
+        self._plain = {name for name in own | renamed | starred if index.mentions(name)}
+        self._dotted = {name for name in own | behind if index.mentions(name)}
+        names = "|".join(map(re.escape, sorted(self._plain | self._dotted)))
+        self._lines = index.lines_with(names) if names else []
 
     def made_in(self, function: Function) -> list[ast.Call]:
         """Such calls in the function, and in those inside it."""
-        if not self._names:
-            return []
-        lines = (self._index.lines_with(re.escape(name)) for name in self._names)
-        if not any(self._index.has_line(function, numbers) for numbers in lines):
+        if not self._index.has_line(function, self._lines):
             return []
         calls = (node for node in ast.walk(function.node) if isinstance(node, ast.Call))
         return [call for call in calls if self._is_meant(call)]

@@ -125,6 +125,7 @@ class FileIndex:
         self.contracts = contracts
         self._slices: dict[str, FunctionSlice] = {}
         self._matches: dict[str, list[int]] = {}
+        self._mentioned: dict[str, bool] = {}
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, Class] = {}
         self.globals: dict[str, ast.expr] = {}
@@ -241,6 +242,12 @@ class FileIndex:
     def may_define_loaders(self) -> bool:
         """Whether the file mentions all that the parameters of a weight loader are called."""
         return all(name in self.text for name in self.contracts.loader_parameters)
+
+    def mentions(self, text: str) -> bool:
+        """Whether the file has that text anywhere."""
+        if text not in self._mentioned:
+            self._mentioned[text] = text in self.text
+        return self._mentioned[text]
 
     def source_of(self, function: Function) -> str:
         """The function's source, without its decorators."""

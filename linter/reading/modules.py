@@ -65,10 +65,18 @@ def _module_file(base: str) -> str | None:
 
 
 @lru_cache(maxsize=None)
+def _is_there(base: str) -> bool:
+    """Whether a folder has a package, or any other folder, or a module of that name."""
+    return os.path.isdir(base) or os.path.isfile(f"{base}.py")
+
+
+@lru_cache(maxsize=None)
 def locate(qualified: str, roots: tuple[str, ...]) -> tuple[str, str] | None:
     """(file, rest) for a qualified name: the longest part of it that is a module below one of the roots."""
     parts = qualified.split(".")
     for root in roots:
+        if not _is_there(os.path.join(root, parts[0])):
+            continue
         for count in range(len(parts), 0, -1):
             file = _module_file(os.path.join(root, *parts[:count]))
             if file is not None:
