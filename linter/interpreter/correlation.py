@@ -72,12 +72,9 @@ def conditions(test: cst.BaseExpression) -> Iterator[Asked]:
 def asked_again(body: tuple[cst.CSTNode, ...]) -> dict[int, tuple[Asked, ...]]:
     """For the statements of a block: the conditions by which they set variables, and that a later one asks again."""
     again: dict[int, tuple[Asked, ...]] = {}
-    # Cheap looks first: most blocks ask nothing twice.
-    deciding = [place for place, node in enumerate(body) if _may_decide(node)]
-    asking = max((place for place, node in enumerate(body) if deciding and _tests(node)), default=0)
-    for place in deciding:
-        node = body[place]
-        if place >= asking or not (found := decides(node)):
+    for place, node in enumerate(body):
+        # Cheap looks first: most blocks ask nothing twice.
+        if not may_decide(node) or not any(map(_tests, body[place + 1 :])) or not (found := _decides(node)):
             continue
         written = _written(node)
         later = [other for other in body[place + 1 :] if written & names_of(other)]
@@ -88,14 +85,14 @@ def asked_again(body: tuple[cst.CSTNode, ...]) -> dict[int, tuple[Asked, ...]]:
     return again
 
 
-def _may_decide(statement: cst.CSTNode) -> bool:
+def may_decide(statement: cst.CSTNode) -> bool:
+    """Whether a statement is an `if`, or assigns an `a if c else b`."""
     if type(statement) is not cst.SimpleStatementLine:
         return type(statement) is cst.If
     return any(type(getattr(part, "value", None)) is cst.IfExp for part in statement.body)
 
 
-@cache
-def decides(statement: cst.CSTNode) -> tuple[Asked, ...]:
+def _decides(statement: cst.CSTNode) -> tuple[Asked, ...]:
     """The conditions of an `if` statement, or of the `a if c else b` that is assigned."""
     return tuple(dict.fromkeys(_asked_by(statement)))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 from loaderlint.linter.interpreter.core import Core, method_for
-from loaderlint.linter.interpreter.correlation import Asked, asked_again, assigned_names
+from loaderlint.linter.interpreter.correlation import Asked, asked_again, assigned_names, may_decide
 from loaderlint.linter.interpreter.events import Holder
 from loaderlint.linter.interpreter.frames import Assignment, Context, Returned
 from loaderlint.linter.interpreter.heap import CONTAINER_KINDS
@@ -70,13 +70,14 @@ class Statements(Core, ABC):
         self, place: int, body: Sequence[cst.CSTNode], state: State, context: Context
     ) -> Asked | None:
         """The condition whose outcomes are followed apart from here on, because lent tensors depend on it twice."""
-        questions = asked_again(tuple(body)).get(place, ())
-        if not questions:
-            return None
+        # Most statements decide nothing, or nothing about tensors: the rest of the block is looked at last.
         frame = state.frames[context.frame]
+        if not may_decide(body[place]) or not any(any(loans(value)) for value in frame.values()):
+            return None
         if not any(any(loans(frame.get(name, NOTHING))) for name in assigned_names(body[place])):
             return None
-        if sum(1 for key in state.facts if key[0] == context.frame) >= _MAX_FACTS:
+        questions = asked_again(tuple(body)).get(place, ())
+        if not questions or sum(1 for key in state.facts if key[0] == context.frame) >= _MAX_FACTS:
             return None
         return next((one for one in questions if (context.frame, one.text) not in state.facts), None)
 

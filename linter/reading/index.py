@@ -255,6 +255,8 @@ class FileIndex:
 
     def has_line(self, function: Function, numbers: Sequence[int]) -> bool:
         """Whether one of these lines, given in order, is one of the function's."""
+        if not numbers:
+            return False
         place = bisect_left(numbers, function.node.lineno)
         return place < len(numbers) and numbers[place] <= (function.node.end_lineno or 0)
 

@@ -101,7 +101,7 @@ class Project:
         asked = list(functions)
         names = {function.node.name for function in asked}
         known = (index for index in self._indices.values() if index is not None)
-        found = (function.node.name for index in known for function in index.functions.values())
+        found = (qualname.rpartition(".")[2] for index in known for qualname in index.functions)
         count = Counter(name for name in found if name in names)
         return [function for function in asked if count[function.node.name] == 1]
 
