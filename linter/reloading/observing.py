@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Set
 from functools import cached_property
 
@@ -49,16 +50,23 @@ class Observer:
 
     def functions(self) -> Iterator[Function]:
         """The functions that there may be something to say about."""
-        if self._questions or self._registers or self._stacks or self._after:
-            yield from self._index.functions.values()
+        calls = [*(_STACKS if self._stacks else ()), *(_REGISTERS if self._registers else ())]
+        hints = "|".join(map(re.escape, [*sorted(self._questions), *calls]))
+        numbers = self._index.lines_with(hints) if hints else []
+        if not (numbers or self._after):
+            return
+        for function in self._index.functions.values():
+            if function.node.name in self._after or self._index.has_line(function, numbers):
+                yield function
 
     @cached_property
     def _removers(self) -> dict[str, ast.FunctionDef]:
         """The file's functions that remove something from a module, by name."""
+        removing = self._index.lines_with("|".join(map(re.escape, _REMOVES)))
         return {
             function.node.name: function.node
             for function in self._index.functions.values()
-            if any(mark in self._index.slice(function).source for mark in _REMOVES)
+            if self._index.has_line(function, removing)
         }
 
     def observations(self, function: Function) -> Iterator[Observation]:
