@@ -1,6 +1,7 @@
 """CPU time of the linter on a tree, as a ratio to `ast.parse` of the same files. Usage: python benchmarks/cost.py PATH
 
-Each of the two runs in a fresh process, one after the other; its time is that of the whole process, imports included.
+Each of the two runs in a fresh process, in turns; its time is that of the whole process, imports included. The ratio is
+the median of pairs that ran one after the other: a machine's pace changes from minute to minute.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import statistics
 import time
 import warnings
 from collections.abc import Callable
@@ -53,15 +55,26 @@ def main() -> None:
     """Measure the tree and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", metavar="PATH", help="a directory or a file")
-    path = parser.parse_args().path
+    parser.add_argument("--runs", type=int, default=3, help="runs of each of the two (default: 3)")
+    arguments = parser.parse_args()
+    path = arguments.path
     if not os.path.exists(path):
         parser.error(f"{path}: no such file or directory")
-    files, lines, parsing = alone(parse, path)
-    findings, errors, linting = alone(lint, path)
+    if arguments.runs < 1:
+        parser.error(f"--runs {arguments.runs}: at least one run is needed")
+    parsings, lintings = [], []
+    for _ in range(arguments.runs):
+        files, lines, parsing = alone(parse, path)
+        findings, errors, linting = alone(lint, path)
+        parsings.append(parsing)
+        lintings.append(linting)
+    ratios = [linting / parsing for parsing, linting in zip(parsings, lintings, strict=True)]
     print(f"{path}: {files} files, {lines} lines, {findings} findings, {errors} errors")
-    print(f"ast.parse   {parsing:7.2f} s CPU")
-    print(f"loaderlint  {linting:7.2f} s CPU")
-    print(f"ratio       {linting / parsing:7.2f}")
+    print(f"ast.parse   {statistics.median(parsings):7.2f} s CPU")
+    print(f"loaderlint  {statistics.median(lintings):7.2f} s CPU")
+    print(
+        f"ratio       {statistics.median(ratios):7.2f} of {', '.join(f'{ratio:.2f}' for ratio in sorted(ratios))}"
+    )
 
 
 if __name__ == "__main__":
