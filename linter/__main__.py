@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from loaderlint.linter.cli import main
+from loaderlint.linter.cli import run
 
-main(prog_name="loaderlint")
+run()
