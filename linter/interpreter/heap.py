@@ -59,9 +59,11 @@ class Obj:
 
     def mapped(self, change: Callable[[Value], Value]) -> Obj:
         """This object with `change` applied to every value that it holds."""
-        fields = {name: change(value) for name, value in self.fields.items()}
-        slots = {name: change(value) for name, value in self.slots.items()}
-        items, keys = change(self.items), change(self.keys)
+        items, keys, fields, slots = change(self.items), change(self.keys), self.fields, self.slots
+        if fields:
+            fields = {name: change(value) for name, value in fields.items()}
+        if slots:
+            slots = {name: change(value) for name, value in slots.items()}
         if (items, keys, fields, slots) == (self.items, self.keys, self.fields, self.slots):
             return self
         return replace(self, items=items, keys=keys, fields=fields, slots=slots)

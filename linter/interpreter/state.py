@@ -119,11 +119,10 @@ class State:
         Without that, a list that a loop's pass made anew in one branch would get back, from the branch that did not
         make it, what the pass before had put into it.
         """
-        differing = []
-        for loc, obj in other.heap.items():
-            known = self.heap.setdefault(loc, obj)
-            if known is not obj and known != obj:
-                differing.append(loc)
+        mine_of = self.heap.get
+        # Most objects are shared, and there are many.
+        others = [(loc, obj) for loc, obj in other.heap.items() if mine_of(loc) is not obj]
+        differing = [loc for loc, obj in others if self.heap.setdefault(loc, obj) != obj]
         if not differing:
             return
         mine, theirs = self.live(), other.live()
@@ -136,18 +135,20 @@ class State:
 
     def live(self, values: Iterable[Value] = ()) -> set[Loc]:
         """The objects that can be reached from `values`, a variable, a running job, or from outside."""
-        roots = [*values, *(value for names in self.frames.values() for value in names.values())]
-        roots.append(frozenset(Ref(loc) for loc in self.pending))
-        roots.append(frozenset(Ref(loc) for loc, obj in self.heap.items() if obj.escapes))
+        heap = self.heap
+        roots = [*values, *(value for names in self.frames.values() for value in names.values() if value)]
         # Joins ask this all the time, so it is `reachable` without what they do not ask for.
-        found = set[Loc]()
+        found = {loc for loc, obj in heap.items() if obj.escapes} | self.pending
+        for loc in found:
+            if loc in heap:
+                roots += heap[loc].values()
         while roots:
             for atom in roots.pop():
                 kind = type(atom)
                 if kind is Ref and atom.loc not in found:
                     found.add(atom.loc)
-                    if atom.loc in self.heap:
-                        roots += self.heap[atom.loc].values()
+                    if atom.loc in heap:
+                        roots += heap[atom.loc].values()
                 elif kind is Tuple:
                     roots += atom.items
                 elif kind is Method:
@@ -192,14 +193,16 @@ class State:
             if not value:
                 return value
             if value not in seen:
-                seen[value] = rewrite(value, change)
+                new = rewrite(value, change)
+                seen[value] = value if new == value else new
             return seen[value]
 
         for names in self.frames.values():
             for name, value in names.items():
                 names[name] = changed(value)
         for loc, obj in self.heap.items():
-            self.heap[loc] = obj.mapped(changed)
+            if obj.items or obj.keys or obj.fields or obj.slots:
+                self.heap[loc] = obj.mapped(changed)
 
     def refs(self, value: Value) -> list[Loc]:
         """The objects that `value` itself refers to, in a stable order."""
