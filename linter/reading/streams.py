@@ -109,12 +109,25 @@ def _meant(node: ast.expr, aliases: Mapping[str, ast.expr]) -> str:
 
 
 def _element(item: ast.expr | None, aliases: Mapping[str, ast.expr]) -> Element | None:
-    if item is None:
-        return None
-    if isinstance(item, ast.BinOp):
-        # `tuple[str, Tensor] | tuple[str, Tensor, dict]`: tensors come at the same places of each kind of item.
-        sides = [_element(_resolved(side, aliases), aliases) for side in (item.left, item.right)]
-        return min(filter(None, sides), key=len, default=None)
+    """The shape of an item: `tuple[str, Tensor] | tuple[str, Tensor, dict]` have tensors at the same places."""
+    shapes = (_shape(kind, aliases) for kind in _kinds(item, aliases))
+    return min(filter(None, shapes), key=len, default=None)
+
+
+def _kinds(item: ast.expr | None, aliases: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
+    """The types that a union is made of, in order. Names may stand for unions that hold themselves: each counts once."""
+    todo, united = [item], set[str]()
+    while todo:
+        kind = _resolved(todo.pop(), aliases)
+        if not isinstance(kind, ast.BinOp):
+            if kind is not None:
+                yield kind
+        elif (text := ast.dump(kind)) not in united:
+            united.add(text)
+            todo += (kind.right, kind.left)
+
+
+def _shape(item: ast.expr, aliases: Mapping[str, ast.expr]) -> Element | None:
     if isinstance(item, ast.Subscript) and _meant(item.value, aliases) in ("tuple", "Tuple"):
         parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
         element = tuple(_part(_resolved(part, aliases) or part) for part in parts)
