@@ -71,11 +71,11 @@ def _analysed(found: Discovery, report: Report) -> Checker | None:
             continue
         report.files += 1
     if checker is not None:
-        _add_importers(checker, passed_over)
+        _add_importers(checker, passed_over, report)
     return checker
 
 
-def _add_importers(checker: Checker, passed_over: dict[str, frozenset[str]]) -> None:
+def _add_importers(checker: Checker, passed_over: dict[str, frozenset[str]], report: Report) -> None:
     """Take in the files that showed nothing themselves, but import what hands out streams, or what they derive from."""
     found = True
     while found:
@@ -86,8 +86,10 @@ def _add_importers(checker: Checker, passed_over: dict[str, frozenset[str]]) -> 
                     del passed_over[path]
                     _add(checker, source_from_bytes(path, raw))
                     found = True
-            except SourceError:
-                del passed_over[path]
+            except SourceError as error:
+                passed_over.pop(path, None)
+                report.errors.append(error.error)
+                report.files -= 1
 
 
 @contextmanager

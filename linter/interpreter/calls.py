@@ -33,7 +33,7 @@ from loaderlint.linter.interpreter.values import (
 from loaderlint.linter.reading.index import Class, Function
 from loaderlint.linter.reading.makers import stored_parameters
 from loaderlint.linter.reading.nodes import receiver_node
-from loaderlint.linter.reading.signatures import positional_name, returns_stream_or_names
+from loaderlint.linter.reading.signatures import positional_name, reads_all, returns_stream_or_names
 from loaderlint.linter.reading.streams import PAIR
 
 
@@ -277,8 +277,8 @@ class Calls(Core, ABC):
     def _judged_alone(
         self, function: Function, arguments: Sequence[Argument], state: State, context: Context
     ) -> bool:
-        """Whether what another file defines is given streams only, or collections instead, and so judged where it is
-        defined.
+        """Whether what another file defines is given streams only, or lists that it reads like one, and so judged
+        where it is defined.
         """
         if not function.streams or function.index is context.index or function.is_generator:
             return False
@@ -297,15 +297,17 @@ class Calls(Core, ABC):
     def _stands_for_stream(
         self, function: Function, arguments: Sequence[Argument], place: int, state: State
     ) -> bool:
-        """Whether an argument is a stream, or a collection that the callee will take for one."""
-        value = arguments[place].value
+        """Whether an argument is a stream, or a list of stale tensors that the callee reads like one."""
+        value, name = arguments[place].value, arguments[place].keyword or positional_name(function, place)
         if self.is_stream(state, value):
             return True
         kept = [state.heap[atom.loc] for atom in value if isinstance(atom, Ref) and atom.loc in state.heap]
-        are_collections = len(kept) == len(value) and all(obj.kind in CONTAINER_KINDS for obj in kept)
-        if not are_collections or any(item.star for item in arguments):
+        are_lists = len(kept) == len(value) and all(obj.kind is Kind.LIST for obj in kept)
+        if not are_lists or name not in function.streams or any(item.star for item in arguments):
             return False
-        return (arguments[place].keyword or positional_name(function, place)) in function.streams
+        # Of those that are not stale yet it matters whether the callee keeps them.
+        lent = (atom for atom in state.reachable([value]) if isinstance(atom, Loan))
+        return all(loan.stale for loan in lent) and reads_all(function, name)
 
     # What nothing is known of
 

@@ -10,7 +10,10 @@ from collections.abc import Iterable, Set
 
 # The door of everything: who imports all names of one module may get those of another.
 ANY = "*"
-_HEADER = rb"\bclass\s+\w+\s*(?:\[[^\]]*\]\s*)?\([^)]*\b%s\b"
+# The header of a class with bases; where a class has none, all up to the next header, or one of a function.
+_HEADER = re.compile(rb"\bclass\b(.*?)\)\s*(?::|->)", re.DOTALL)
+# "%s as other", in an import.
+_RENAMED = rb"(?<!\w)%s[\s\\]+(?:#[^\n]*\s+)*as[\s\\]+([^\s,;#)]+)"
 
 
 class Offers:
@@ -63,6 +66,9 @@ class Offers:
 
 
 def _derives_from(name: str, data: bytes) -> bool:
-    """Whether a class has another one, of that name or imported with it, among its bases."""
-    renamed = re.findall(rb"\b%s\s+as\s+(\w+)" % name.encode(), data)
-    return any(re.search(_HEADER % base, data) for base in (name.encode(), *renamed))
+    """Whether a class seems to have another one, of that name or imported with it, among its bases."""
+    known = re.escape(name.encode())
+    names = b"|".join([known, *map(re.escape, re.findall(_RENAMED % known, data))])
+    # Not "\b", which in bytes ends no name that is not ASCII.
+    base = re.compile(rb"(?<!\w)(?:%s)(?!\w)" % names)
+    return any(base.search(header) for header in _HEADER.findall(data))

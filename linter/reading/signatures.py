@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
+from functools import cache
 
 from loaderlint.linter.reading.index import Function
 from loaderlint.linter.reading.streams import ITERABLES, PAIR
@@ -37,6 +39,29 @@ def returns_stream_or_names(function: Function) -> bool:
     returns = function.node.returns
     outer = "" if returns is None else ast.unparse(returns).strip("'\"").partition("[")[0]
     return outer.rpartition(".")[2] in ITERABLES or not _returns_others(function)
+
+
+@cache
+def reads_all(function: Function, stream: str) -> bool:
+    """Whether a function that returns names, or nothing, plainly reads the tensors of its stream: in a loop that uses
+    them, or by handing the stream to what is no builtin.
+    """
+    if _returns_others(function):
+        return False
+    nodes = list(ast.walk(function.node))
+    used = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    for node in nodes:
+        if isinstance(node, ast.For) and _is_name(node.iter, stream):
+            if isinstance(node.target, ast.Tuple) and getattr(node.target.elts[-1], "id", "") in used:
+                return True
+        elif isinstance(node, ast.Call) and not hasattr(builtins, getattr(node.func, "id", "")):
+            if any(_is_name(item, stream) for item in (*node.args, *(one.value for one in node.keywords))):
+                return True
+    return False
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def may_hand_out(function: Function) -> bool:

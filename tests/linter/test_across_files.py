@@ -188,3 +188,71 @@ def test_a_comment_in_the_helpers_file_silences_it(tmp_path: Path, loaderlint: R
     assert silenced != project.files["ops.py"]
     assert loaderlint("load.py").returncode == 0
     assert loaderlint(".").returncode == 0
+
+
+BASE = """
+=== lib/__init__.py
+=== lib/base.py
+from collections.abc import Iterable
+from torch import Tensor
+
+class Base:
+    def load_weights(self, weights: Iterable[tuple[str, Tensor]]):
+        for name, weight in weights:
+            self.accept(name, weight)
+        self.finish()
+=== model.py
+"""
+KEEPS = """
+    def accept(self, name, weight):
+        self.kept = getattr(self, "kept", [])
+        self.kept.append(weight)  # LDR102
+
+    def finish(self):
+        print([weight.sum() for weight in self.kept])
+"""
+
+# The base class of lib/base.py, named in every way that a header can be written.
+HEADERS = {
+    "plain": ("from lib.base import Base", "class Model(Base):"),
+    "over several lines": (
+        "from lib.base import Base",
+        "class Model(\n    object,  # (not) much\n    Base,\n):",
+    ),
+    "continued": ("from lib.base import Base", "class Model \\\n    (Base):"),
+    "behind a call": ("from lib.base import Base", "class Model(mixed(1, lambda: ()), Base):"),
+    "behind a type": ("from lib.base import Base", "class Model(dict[str, tuple[()]], Base):"),
+    "with a metaclass": ("from lib.base import Base", "class Model(Base, metaclass=Meta()):"),
+    "behind other classes": (
+        "from lib.base import Base",
+        "class A: pass\n\nclass B(A): pass\n\nclass Model(Base):",
+    ),
+    "of the module": ("import lib.base as b", "class Model(b.Base):"),
+    "renamed": ("from lib.base import Base as Parent", "class Model(Parent):"),
+    "renamed behind a comment": (
+        "from lib.base import (\n    Base  # that one\n    as Pärent,\n)",
+        "class Model(Pärent):",
+    ),
+    "a name that is not ASCII": ("from lib.base import Base", "class Mödel(Base):"),
+}
+
+
+@pytest.mark.parametrize("way", HEADERS)
+def test_a_class_is_found_however_it_names_its_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    imported, header = HEADERS[way]
+    check_everywhere(tree(f"{BASE}{imported}\n\n{header}{KEEPS}"), tmp_path, monkeypatch)
+
+
+def test_a_class_that_cannot_be_read_stops_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    derived = f"from lib.base import Base\n\nclass Model(Base):{KEEPS}"
+    project = tree(
+        f"{BASE}{derived}\n=== other.py\nfrom lib.base import Base\n\nclass Other(Base):\n    x = (\n"
+    )
+    project.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    report = check_paths(["."])
+    assert [str(error.path) for error in report.errors] == ["other.py"]
+    assert [(one.path, one.line, one.code) for one in report.findings] == project.expected
+    assert report.files == len(project.files) - 1
