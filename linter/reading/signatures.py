@@ -43,25 +43,26 @@ def returns_stream_or_names(function: Function) -> bool:
 
 @cache
 def reads_all(function: Function, stream: str) -> bool:
-    """Whether a function that returns names, or nothing, plainly reads the tensors of its stream: in a loop that uses
-    them, or by handing the stream to what is no builtin.
+    """Whether a function that returns names, or nothing, plainly reads the tensors of its stream: it hands that, or each
+    tensor in a loop over it, to what is no builtin.
     """
     if _returns_others(function):
         return False
     nodes = list(ast.walk(function.node))
-    used = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    for node in nodes:
-        if isinstance(node, ast.For) and _is_name(node.iter, stream):
-            if isinstance(node.target, ast.Tuple) and getattr(node.target.elts[-1], "id", "") in used:
-                return True
-        elif isinstance(node, ast.Call) and not hasattr(builtins, getattr(node.func, "id", "")):
-            if any(_is_name(item, stream) for item in (*node.args, *(one.value for one in node.keywords))):
-                return True
-    return False
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+    calls = (node for node in nodes if isinstance(node, ast.Call))
+    others = (call for call in calls if not hasattr(builtins, getattr(call.func, "id", "")))
+    given = {
+        item.id
+        for call in others
+        for item in (*call.args, *(keyword.value for keyword in call.keywords))
+        if isinstance(item, ast.Name)
+    }
+    loops = (
+        (getattr(loop.iter, "id", ""), getattr(loop.target.elts[-1], "id", ""))
+        for loop in nodes
+        if isinstance(loop, ast.For) and isinstance(loop.target, ast.Tuple) and loop.target.elts
+    )
+    return stream in given or any(source == stream and tensor in given for source, tensor in loops)
 
 
 def may_hand_out(function: Function) -> bool:
