@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 from loaderlint.linter.interpreter.adoption import Adoption
-from loaderlint.linter.interpreter.assignments import Assignments
 from loaderlint.linter.interpreter.attributes import Attributes
 from loaderlint.linter.interpreter.calls import Calls
 from loaderlint.linter.interpreter.conditions import Conditions
@@ -17,6 +16,7 @@ from loaderlint.linter.interpreter.functions import Functions
 from loaderlint.linter.interpreter.heap import Kind, Obj
 from loaderlint.linter.interpreter.iteration import Iteration
 from loaderlint.linter.interpreter.markers import Markers
+from loaderlint.linter.interpreter.matching import Matching
 from loaderlint.linter.interpreter.protocols import Protocols
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.statements import Statements
@@ -30,7 +30,7 @@ from loaderlint.linter.settings import Assume
 
 class Interpreter(
     Statements,
-    Assignments,
+    Matching,
     Expressions,
     Attributes,
     Protocols,

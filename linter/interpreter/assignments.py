@@ -86,17 +86,17 @@ class Assignments(Core, ABC):
         )
         for place, element in enumerate(target.elements):
             if place == starred:
-                parts = self._component(value, starred, count, state, rest=True)
+                parts = self.component(value, starred, count, state, rest=True)
                 kept = self.kept_at(site.node, context, Holder.LIST, element.value, site.value)
                 part = self.new(state, element, context, Obj(Kind.LIST, self.keep(parts, kept)))
             else:
-                part = self._component(value, place - count if place > starred else place, count, state)
+                part = self.component(value, place - count if place > starred else place, count, state)
             # The part as it is written: the target of a loop, an item of a display, else the whole value.
             apart = site.value is target or isinstance(site.value, cst.Tuple)
             part_site = Assignment(site.node, written[place]) if apart else site
             self.assign(element.value, part, state, context, part_site)
 
-    def _component(self, value: Value, place: int, count: int, state: State, rest: bool = False) -> Value:
+    def component(self, value: Value, place: int, count: int, state: State, rest: bool = False) -> Value:
         """What position `place` of an unpacked value holds; `rest`: what a starred target at `place` collects."""
         found: set[object] = set()
         for atom in value:

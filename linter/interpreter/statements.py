@@ -328,16 +328,6 @@ class Statements(Core, ABC):
                     self.call(frozenset({atom}), (), node, state, context)
                 state.update(loc, items=NOTHING)
 
-    def _run_Match(self, node: cst.Match, state: State, context: Context) -> None:
-        self.evaluate(node.subject, state, context)
-        ends = []
-        for case in node.cases:
-            taken = state.copy()
-            self._block(case.body, taken, context)
-            ends.append(taken)
-        for end in ends:
-            state.join(end)
-
     # Definitions
 
     def _run_FunctionDef(self, node: cst.FunctionDef, state: State, context: Context) -> None:

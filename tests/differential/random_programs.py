@@ -140,6 +140,9 @@ LOOPS = (
     "for name, weight in weights:\n",
     "for name, weight in weights:\n",
     "for item in weights:\n    name, weight = item\n",
+    "for item in weights:\n    match item:\n        case [name, torch.Tensor() as weight]:\n            pass\n",
+    "for item in weights:\n    match item:\n        case (name, weight) if len(name) > 1:\n            pass\n"
+    "        case _:\n            continue\n",
     "for number, (name, weight) in enumerate(weights):\n    out.append(number)\n",
     "for (name, weight), number in zip(weights, range(99)):\n    out.append(number)\n",
     "for number, (name, weight) in zip(range(99), weights):\n    out.append(number)\n",
@@ -230,10 +233,12 @@ class _Writer:
         return [self._maybe_wrapped(self._some(*drops))] if drops and self._one_in(3) else []
 
     def _looped(self, uses: list[_Use], after: list[str]) -> str:
-        # In a class's own `next()` the two name other places for a variable that a function captures.
+        # In a class's own `next()`, and in a pattern, the two name other places for a variable that a function captures.
         steps = "".join(step for use in uses for step in use.steps)
         captured = "loading(" in steps or "tensor=" in steps
-        loop = self._some(*(loop for loop in LOOPS if not (captured and loop in STEPPED)))
+        loop = self._some(
+            *(loop for loop in LOOPS if not (captured and (loop in STEPPED or "match " in loop)))
+        )
         body = [step for use in uses for step in use.steps]
         self._chance.shuffle(body)
         if self._one_in(6):
