@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import Any, NoReturn
 
@@ -47,27 +48,35 @@ class _ChecksByDefault(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {*self.commands, "-h", "--help", "--version"}
-        return super().parse_args(ctx, args if args and args[0] in own else ["check", *args])
+        # Help and the version are printed here.
+        with _failures_told(ctx):
+            return super().parse_args(ctx, args if args and args[0] in own else ["check", *args])
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _failures_told(ctx):
             return super().invoke(ctx)
-        except SettingsError as error:
-            click.echo(str(error), err=True)
-            ctx.exit(2)
-        except SourceError as error:
-            click.echo(render_error(error.error), err=True)
-            ctx.exit(2)
-        except BrokenPipeError:
-            raise  # Whoever read the output has seen enough: click ends quietly.
-        except OSError as error:
-            # A current directory that is gone, a full disk behind standard output.
-            with suppress(OSError):
-                click.echo(f"loaderlint: {error}", err=True)
-            ctx.exit(2)
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            ctx.exit(130)
+
+
+@contextmanager
+def _failures_told(ctx: click.Context) -> Iterator[None]:
+    try:
+        yield
+    except SettingsError as error:
+        click.echo(str(error), err=True)
+        ctx.exit(2)
+    except SourceError as error:
+        click.echo(render_error(error.error), err=True)
+        ctx.exit(2)
+    except BrokenPipeError:
+        raise  # Whoever read the output has seen enough: click ends quietly.
+    except OSError as error:
+        # A current directory that is gone, a full disk behind standard output.
+        with suppress(OSError):
+            click.echo(f"loaderlint: {error}", err=True)
+        ctx.exit(2)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        ctx.exit(130)
 
 
 @click.group(

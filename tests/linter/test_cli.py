@@ -238,6 +238,21 @@ def test_a_reader_that_stops_early_is_no_crash(loader: Path) -> None:
     assert "Error" not in complaints and "Traceback" not in complaints
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    "command", [["check"], ["check", "--output-format=json"], ["rules"], ["--version"], ["--help"]]
+)
+def test_a_full_disk_behind_the_output_is_one_line(loader: Path, command: list[str]) -> None:
+    call = [sys.executable, "-m", "loaderlint.linter", *command]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(call, cwd=loader.parent, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        2,
+        "loaderlint: [Errno 28] No space left on device",
+    )
+    assert "Traceback" not in done.stderr
+
+
 def test_no_colours_where_nobody_sees_them(loader: Path, loaderlint: Run) -> None:
     assert "\x1b" not in loaderlint(".").stdout
 
