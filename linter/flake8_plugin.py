@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 from collections.abc import Iterator
 from functools import cache
@@ -24,12 +25,21 @@ class Flake8Plugin:
         self._filename = filename
         self._lines = lines
 
+    @staticmethod
+    def parse_options(options: argparse.Namespace) -> None:
+        """What flake8 calls before it looks at files: a wrong setting ends its run, with status 1."""
+        del options
+        try:
+            _project()
+        except SettingsError as error:
+            from flake8.exceptions import ExecutionError
+
+            raise ExecutionError(f"loaderlint: {error}") from None
+
     def run(self) -> Iterator[tuple[int, int, str, type[Flake8Plugin]]]:
         """Yield (line from 1, column from 0, text, plugin). A failure of ours becomes an LDR900."""
         try:
             findings = self._findings()
-        except SettingsError as error:
-            findings = [(1, 0, f"LDR900 {error}")]
         except Exception as error:  # flake8 would end the whole run.
             findings = [(1, 0, f"LDR900 internal error, please report it: {type(error).__name__}: {error}")]
         for line, column, text in findings:

@@ -34,7 +34,7 @@ def guard_report(context: click.Context, folder: Path, chosen: str, exit_code: i
     Exit status:
       0  nothing was reported
       1  something was (another one with --exit-code)
-      2  DIR or a file in it cannot be read
+      2  DIR or a file in it cannot be read; what the others say is printed all the same
     """
     from loaderlint.runtime_guard.merging import ReportError, merge
 
@@ -47,11 +47,13 @@ def guard_report(context: click.Context, folder: Path, chosen: str, exit_code: i
         click.echo(json.dumps(merged.fields(), indent=2))
     else:
         click.echo("\n\n".join(_sections(merged, folder)))
-    context.exit(exit_code if merged.findings else 0)
+    for line in merged.errors:
+        click.echo(f"loaderlint: {line}", err=True)
+    context.exit(2 if merged.errors else exit_code if merged.findings else 0)
 
 
 def _sections(merged: Merged, folder: Path) -> list[str]:
-    if not merged.processes:
+    if not merged.processes and not merged.errors:
         return [f"no report in {folder}: no guarded process streamed lent tensors"]
     sections = [_finding(finding, merged) for finding in merged.findings]
     notes = dict.fromkeys(note for process in merged.processes for note in process.get("notes", ()))

@@ -25,39 +25,54 @@ class Merged:
     """The processes of a run, and what they reported: the same place once, with a count over all of them.
 
     `processes` are the first lines of the report files. Each finding is the line of the process that comes
-    first, with "count" summed up and "processes" as indices into `processes`.
+    first, with "count" summed up and "processes" as indices into `processes`. `errors` tell which files cannot
+    be read, or only in part, as those of a process that was killed.
     """
 
     processes: list[dict[str, Any]] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
     def fields(self) -> dict[str, Any]:
         """Return the whole for machines."""
-        return {"version": FORMAT_VERSION, "processes": self.processes, "findings": self.findings}
+        return {
+            "version": FORMAT_VERSION,
+            "processes": self.processes,
+            "findings": self.findings,
+            "errors": self.errors,
+        }
 
 
 def merge(folder: Path) -> Merged:
-    """Return what the report files of a folder say together; raises ReportError."""
+    """Return what the report files of a folder say together; raises ReportError where there is no such folder."""
     if not folder.is_dir():
-        raise ReportError(f"{folder}: no such folder")
+        raise ReportError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
     merged = Merged()
     known: dict[str, dict[str, Any]] = {}
     for file in sorted(folder.glob(_PATTERN)):
-        process = len(merged.processes)
-        for number, fields in _lines(file):
-            if fields["kind"] == "guard":
-                merged.processes.append(fields)
-                continue
-            if number == 1:
-                raise ReportError(f"{file}:1: the line that describes the process is missing")
-            key = json.dumps({name: fields[name] for name in sorted(fields) if name not in _OF_PROCESS})
-            first = known.setdefault(key, {**fields, **_nothing(fields)})
-            first["count"] += fields["count"]
-            if "bytes" in fields:
-                first["bytes"] += fields["bytes"]
-            first["processes"].append(process)
+        try:
+            _take_in(file, merged, known)
+        except ReportError as error:
+            merged.errors.append(str(error))
     merged.findings = list(known.values())
     return merged
+
+
+def _take_in(file: Path, merged: Merged, known: dict[str, dict[str, Any]]) -> None:
+    """Add the lines of one file, up to the first that cannot be read."""
+    process = len(merged.processes)
+    for number, fields in _lines(file):
+        if fields["kind"] == "guard":
+            merged.processes.append(fields)
+            continue
+        if number == 1:
+            raise ReportError(f"{file}:1: the line that describes the process is missing")
+        key = json.dumps({name: fields[name] for name in sorted(fields) if name not in _OF_PROCESS})
+        first = known.setdefault(key, {**fields, **_nothing(fields)})
+        first["count"] += fields["count"]
+        if "bytes" in fields:
+            first["bytes"] += fields["bytes"]
+        first["processes"].append(process)
 
 
 def _nothing(fields: dict[str, Any]) -> dict[str, Any]:

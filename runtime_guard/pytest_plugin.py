@@ -65,4 +65,8 @@ def _setting(value: str, source: str) -> Setting:
 def _guard(config: pytest.Config, setting: Setting) -> None:
     from .pytest_guard import GuardedRun
 
-    config.pluginmanager.register(GuardedRun(setting), _PLUGIN)
+    try:
+        run = GuardedRun(setting)
+    except GuardSettingError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.pluginmanager.register(run, _PLUGIN)

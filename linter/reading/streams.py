@@ -167,10 +167,16 @@ def _is_iterated_as_pairs(function: ast.FunctionDef, name: str) -> bool:
     # only collected could be anything, as its loops show: tensors without names, say.
     # Pairs out of `weights` are weights; out of `updated_weights`, or where they are put in order, they could be
     # anything.
-    loads = "load" in function.name
+    loads = "load" in function.name or _loads_weights(function)
     sure = loads or (_SURE_NAMES.fullmatch(name) is not None and not ordered)
     evidence = (pairs and (sure or _handles_tensors(function))) or (collected and loads and not singles)
     return evidence and (either or not mapping)
+
+
+def _loads_weights(function: ast.FunctionDef) -> bool:
+    """Whether it calls a loader: what it gives to that is a weight stream, or may well be one."""
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(_last_name(call.func) == "load_weights" for call in calls)
 
 
 def _is_several(target: ast.expr) -> bool:

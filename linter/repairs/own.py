@@ -44,7 +44,10 @@ def _title(tree: Tree, event: Retention, places: Sequence[Place], on_device: str
     tensors = " and ".join(dict.fromkeys(f"`{tree.brief(place.node)}`" for place in places))
     target = unpacking_target(event)
     holder = short(event.holder) if target is None else tree.brief(target)
+    stays = all(_may_be_a_copy(place.node) for place in places)
     title = f"clone {tensors}" if on_device else f"own {tensors} on the host"
+    if stays:
+        title = f"make {tensors} a copy in any case,"
     if event.holder_kind is Holder.SUBMITTED:
         title += " before it is submitted"
     elif event.holder_kind is Holder.CAPTURED:
@@ -56,7 +59,8 @@ def _title(tree: Tree, event: Retention, places: Sequence[Place], on_device: str
     if on_device:
         title += f": {on_device}"
     if whole:
-        title += f"; this may hold the whole checkpoint in {'device' if on_device else 'host'} memory"
+        kind = "" if stays else "device " if on_device else "host "
+        title += f"; this may hold the whole checkpoint in {kind}memory"
     return title
 
 
@@ -82,18 +86,22 @@ def _owned(tree: Tree, place: Place, copy: Copy) -> Iterator[Edit]:
 
 def _sure_copy(tree: Tree, tensor: cst.BaseExpression, copy: Copy) -> list[Edit]:
     """Own a tensor; a copy that may be none (`w.to(device)`) is turned into one that always is."""
-    is_method = isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Attribute)
-    name = tensor.func.attr.value if is_method else ""
-    contracts = load_contracts()
-    if contracts.tensor_methods.get(name) != "conditional_copy":
+    if not _may_be_a_copy(tensor):
         return copy.edits(tree, tensor)
-    keyword = contracts.copy_if_true.get(name)
+    keyword = load_contracts().copy_if_true.get(tensor.func.attr.value)
     if keyword is None or not tensor.args:
         return CLONE.edits(tree, tensor)
     given = [one for one in tensor.args if one.keyword is not None and one.keyword.value == keyword]
     if given:
         return [replace(tree, given[0].value, "True")]
     return [insert(tree.end(tensor.args[-1].value), f", {keyword}=True")]
+
+
+def _may_be_a_copy(tensor: cst.BaseExpression) -> bool:
+    """Whether a method is called that copies only where something has to change."""
+    if not isinstance(tensor, cst.Call) or not isinstance(tensor.func, cst.Attribute):
+        return False
+    return load_contracts().tensor_methods.get(tensor.func.attr.value) == "conditional_copy"
 
 
 def _may_hold_everything(tree: Tree, event: Retention) -> bool:

@@ -71,3 +71,12 @@ def test_a_file_without_a_loader_costs_no_import(tmp_path: Path) -> None:
         [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, cwd=tmp_path
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize("selected", ["LDR", "LDR102", "E"])
+def test_a_wrong_setting_ends_the_run_whatever_is_selected(loader: Path, selected: str) -> None:
+    (loader.parent / "pyproject.toml").write_text('[tool.loaderlint]\nignroe = ["LDR103"]\n')
+    done = flake8(loader.parent, "--select", selected, "loader.py")
+    assert done.returncode == 1
+    assert "pyproject.toml:2: unknown key `ignroe`" in done.stdout
+    assert "loader.py" not in done.stdout

@@ -119,3 +119,22 @@ def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
     result = report(tmp_path / "none")
     assert result.exit_code == 2
     assert result.stderr == f"loaderlint: {tmp_path / 'none'}: no such folder\n"
+
+
+def test_what_can_be_read_is_told_beside_a_broken_file(tmp_path: Path) -> None:
+    finding = '{"kind": "stale-read", "count": 2, "text": "LOADERLINT-E101 somewhere"}\n'
+    (tmp_path / "loaderlint-guard-a.jsonl").write_text(_HEAD + finding + '{"kind": "sta')
+    (tmp_path / "loaderlint-guard-b.jsonl").write_text(_HEAD + finding)
+    result = report(tmp_path)
+    assert result.exit_code == 2
+    assert "LOADERLINT-E101 somewhere\n  count        4\n" in result.stdout
+    assert result.stderr.startswith(
+        f"loaderlint: {tmp_path / 'loaderlint-guard-a.jsonl'}:3: not a line of JSON"
+    )
+    (told,) = json.loads(report(tmp_path, "--format", "json").stdout)["errors"]
+    assert told in result.stderr
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "report").touch()
+    assert report(tmp_path / "report").stderr == f"loaderlint: {tmp_path / 'report'}: not a folder\n"

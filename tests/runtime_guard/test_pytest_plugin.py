@@ -113,6 +113,15 @@ def test_a_level_that_does_not_exist_is_a_usage_error(
     result.stderr.fnmatch_lines(["ERROR: LOADERLINT_GUARD='loud' is not a level*"])
 
 
+def test_a_reaction_that_does_not_exist_is_a_usage_error(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOADERLINT_GUARD_ON", "bogus")
+    result = pytester.runpytest_subprocess("--loaderlint-guard=trap")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: LOADERLINT_GUARD_ON='bogus' is unknown; valid: raise, warn, record"])
+
+
 def test_real_streams_are_guarded_and_children_inherit_the_level(
     pytester: pytest.Pytester, checkpoint_files: list
 ) -> None:
