@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Set
+from dataclasses import replace
 
 from loaderlint.linter.findings import Finding, NoFix
 from loaderlint.linter.interpreter.analysis import Interpreter
-from loaderlint.linter.interpreter.events import Event, Observation
+from loaderlint.linter.interpreter.events import Event, Observation, Retention
 from loaderlint.linter.judging import brief, judged
 from loaderlint.linter.reading.callers import Callers
 from loaderlint.linter.reading.candidates import candidates
@@ -69,7 +70,10 @@ class Checker:
         interpreter = Interpreter(self._project, self._settings)
         try:
             for event in interpreter.run(function, owner):
-                self._events.setdefault(_place(event), event)
+                known = self._events.setdefault(_place(event), event)
+                if isinstance(known, Retention) and known.producer != event.producer:
+                    # Streams of several producers come here.
+                    self._events[_place(event)] = replace(known, producer=None)
                 self._entries[_place(event)].add(function)
         except Exception as error:  # A defect of ours must cost one function, not the run.
             self._failures.append(_internal_error(source, function, error))

@@ -92,7 +92,8 @@ def _retained(
         around = Surroundings(source, settings.own_helper) if source is not None else None
         repairs = _repairs(repairable, project.functions_beside(unit), around)
         for event, rule in mine:
-            yield _finding(event, rule, _steps(event), _consequences(event, lenders), _fix(event, repairs))
+            named = lenders if event.producer is None else [settings.lender(event.producer)]
+            yield _finding(event, rule, _steps(event), _consequences(event, named), _fix(event, repairs))
 
 
 def _repairs(

@@ -90,6 +90,14 @@ class Settings:
         texts = (self._lender(one) for one in producers if one.gives == "stream")
         return list(dict.fromkeys(text for text in texts if text))
 
+    def lender(self, producer: Producer) -> str:
+        """The same for one producer, or the one whose stream it hands on."""
+        known = self.contracts.producers
+        first = next(
+            (one for one in known if producer.passes_on and producer.passes_on in one.calls), producer
+        )
+        return self._lender(first) or next(iter(first.calls), "its producer")
+
     def _lender(self, producer: Producer) -> str:
         name = producer.label or producer.package
         if not name:

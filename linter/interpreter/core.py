@@ -17,6 +17,7 @@ from loaderlint.linter.interpreter.parts import Parts
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.values import NOTHING, Atom, Kept, Loan, Ref, Value, leaves
 from loaderlint.linter.interpreter.watching import Watch
+from loaderlint.linter.producers import Producer
 from loaderlint.linter.reading.index import Class, FileIndex
 from loaderlint.linter.reading.nodes import walk
 from loaderlint.linter.reading.project import Project
@@ -43,6 +44,8 @@ class Core(Parts, Copies, ABC):
         # The class of the object that the analysed method is called on, and the methods of it that get what is lent.
         self.owner: Class | None = None
         self.hooks: set[str] = set()
+        # Who lends, by the place that asked for it; a stream that the analysed function is given has nobody here.
+        self.producers: dict[int, Producer] = {}
         self._texts: dict[cst.CSTNode, str] = {}
         self._verdicts: dict[cst.CSTNode, Value] = {}
         self._calls = 0

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 import libcst as cst
+from loaderlint.linter.producers import Producer
 from loaderlint.linter.reading.slices import FunctionSlice
 
 
@@ -64,7 +65,7 @@ class Retention:
 
     `call` is where the files that were named for the check call into the one that keeps it; None where it is one of
     them. `closed` says that the producer was closed, rather than asked for its next item. `is_callers` says that the
-    event is for the call: who did not name the other file can see only that.
+    event is for the call: who did not name the other file can see only that. `producer` lends, if the code tells who.
     """
 
     holder_kind: Holder
@@ -82,6 +83,7 @@ class Retention:
     call: Site | None = None
     is_callers: bool = False
     closed: bool = False
+    producer: Producer | None = None
 
     @property
     def fact(self) -> Fact:

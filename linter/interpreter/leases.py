@@ -215,6 +215,7 @@ class Leases(ABC):
             yielded=kept.yielded,
             call=kept.call,
             closed=closed,
+            producer=self.producers.get(loan.stream.key),
             assumptions=assumptions,
         )
 

@@ -40,13 +40,16 @@ class Lending(Core, ABC):
         if not self.settings.lends(producer, flags):
             return NOTHING
         lender = owner.made if owner else self.loc(node, context, "lender")
+        self.producers[lender.key] = producer
         if producer.callback:
             return self._lend_to_callback(producer.callback, arguments, lender, node, state, context)
         until_close = producer.lease == "until-close"
         if producer.gives == "stream":
             maker = owner.made if owner else None
             obj = Obj(Kind.STREAM, code=PAIR, lender=lender if until_close else None, maker=maker)
-            return self.new(state, node, context, obj)
+            made = self.new(state, node, context, obj)
+            self.producers.update((loc.key, producer) for loc in state.refs(made))
+            return made
         if not until_close:
             self.advance(state, lender, Site(context.unit, node))
         return frozenset({Loan(lender, Site(context.unit, node))})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -154,6 +155,39 @@ def test_the_report_says_when_a_producer_lends(
     (loader.parent / "pyproject.toml").write_text(producer(f"calls = ['fastdisk.open']\n{entries}"))
     corrupts = next(line for line in loaderlint("loader.py").stdout.splitlines() if "corrupts with" in line)
     assert said in corrupts + ","
+
+
+def test_the_report_names_the_producer_alone_where_the_code_tells_it(tmp_path: Path, loaderlint: Run) -> None:
+    (tmp_path / "loader.py").write_text(
+        textwrap.dedent("""\
+        from collections.abc import Iterable
+
+        import torch
+        from runai_model_streamer import SafetensorsStreamer
+
+
+        def read(model, files):
+            with SafetensorsStreamer() as streamer:
+                streamer.stream_files(files, owned=False)
+                kept = dict(streamer.get_tensors())
+                model.load_state_dict(kept)
+
+
+        def load(model, weights: Iterable[tuple[str, torch.Tensor]]):
+            kept = dict(weights)
+            model.load_state_dict(kept)
+
+
+        def read_and_load(model, files):
+            with SafetensorsStreamer() as streamer:
+                streamer.stream_files(files, owned=False)
+                load(model, streamer.get_tensors())
+        """)
+    )
+    lines = loaderlint("loader.py").stdout.splitlines()
+    known, several = [line for line in lines if "corrupts with" in line]
+    assert known.startswith("  corrupts with: runai-model-streamer ") and "," not in known
+    assert "runai-model-streamer" in several and "instanttensor" in several
 
 
 @pytest.mark.parametrize(
