@@ -70,11 +70,12 @@ class Checker:
         interpreter = Interpreter(self._project, self._settings)
         try:
             for event in interpreter.run(function, owner):
-                known = self._events.setdefault(_place(event), event)
+                place = _place(event)
+                known = self._events.setdefault(place, event)
                 if isinstance(known, Retention) and known.producer != event.producer:
                     # Streams of several producers come here.
-                    self._events[_place(event)] = replace(known, producer=None)
-                self._entries[_place(event)].add(function)
+                    self._events[place] = replace(known, producer=None)
+                self._entries[place].add(function)
         except Exception as error:  # A defect of ours must cost one function, not the run.
             self._failures.append(_internal_error(source, function, error))
         return interpreter

@@ -44,7 +44,7 @@ def _without(
     if not text.isascii() or any(sign in text for sign in "#;\\"):
         return
     if len(node.names) == 1:
-        yield *_with_blanklines_of(lines, first, last), ""
+        yield *_with_blank_lines(lines, first, last), ""
         return
     line = lines[alias.lineno - 1]
     start, end = alias.col_offset, alias.end_col_offset or alias.col_offset
@@ -57,7 +57,7 @@ def _without(
         yield alias.lineno, alias.lineno, line[:start].rstrip(" ").removesuffix(",") + rest
 
 
-def _with_blanklines_of(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+def _with_blank_lines(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
     """The lines of a statement that goes, and the blank ones that would begin the file or meet those below."""
     while first == 1 and last < len(lines) and not lines[last].strip():
         last += 1

@@ -85,29 +85,25 @@ class Assignments(Core, ABC):
             (i for i, item in enumerate(target.elements) if isinstance(item, cst.StarredElement)), count
         )
         for place, element in enumerate(target.elements):
+            part = self.component(value, place, starred, count, state)
             if place == starred:
-                parts = self.component(value, starred, count, state, rest=True)
                 kept = self.kept_at(site.node, context, Holder.LIST, element.value, site.value)
-                part = self.new(state, element, context, Obj(Kind.LIST, self.keep(parts, kept)))
-            else:
-                part = self.component(value, place - count if place > starred else place, count, state)
+                part = self.new(state, element, context, Obj(Kind.LIST, self.keep(part, kept)))
             # The part as it is written: the target of a loop, an item of a display, else the whole value.
             apart = site.value is target or isinstance(site.value, cst.Tuple)
             part_site = Assignment(site.node, written[place]) if apart else site
             self.assign(element.value, part, state, context, part_site)
 
-    def component(self, value: Value, place: int, count: int, state: State, rest: bool = False) -> Value:
-        """What position `place` of an unpacked value holds; `rest`: what a starred target at `place` collects."""
+    def component(self, value: Value, place: int, starred: int, count: int, state: State) -> Value:
+        """What an unpacked value has for the target number `place` of `count`; the one at `starred`, if there is one,
+        collects what is left.
+        """
         found: set[object] = set()
         for atom in value:
             if isinstance(atom, Tuple):
-                after = count - 1 - place
-                items = (
-                    atom.items[place : len(atom.items) - after]
-                    if rest
-                    else atom.items[place : place + 1 or None]
-                )
-                found.update(*items)
+                at = place - count if place > starred else place
+                end = len(atom.items) - (count - 1 - place) if place == starred else at + 1 or None
+                found.update(*atom.items[at:end])
             elif isinstance(atom, (Loan, Text, Copy)):
                 found.add(atom)
             elif isinstance(atom, Ref) and atom.loc in state.heap:

@@ -36,6 +36,7 @@ class Matching(Assignments, ABC):
             ends.append(taken)
             if case.guard is None and self._surely_matches(case.pattern, subject, state):
                 state.dead = True
+                break
         for end in ends:
             state.join(end)
 
@@ -47,13 +48,12 @@ class Matching(Assignments, ABC):
             return False
         if isinstance(pattern, cst.MatchSequence):
             count = len(pattern.patterns)
-            parts = [
-                self._surely_matches(item.value, self.component(value, place, count, state), state)
-                for place, item in enumerate(pattern.patterns)
-                if not isinstance(item, cst.MatchStar)
-            ]
-            pairs = all(isinstance(atom, Tuple) and len(atom.items) == count for atom in value)
-            return pairs and len(parts) == count and all(parts)
+            fits = all(isinstance(atom, Tuple) and len(atom.items) == count for atom in value)
+            return fits and all(
+                isinstance(item, cst.MatchSequenceElement)
+                and self._surely_matches(item.value, self.component(value, at, count, count, state), state)
+                for at, item in enumerate(pattern.patterns)
+            )
         if isinstance(pattern, cst.MatchClass) and not pattern.kwds:
             name = pattern.cls.attr.value if isinstance(pattern.cls, cst.Attribute) else pattern.cls.value
             inner = all(self._surely_matches(item.value, value, state) for item in pattern.patterns)
@@ -91,11 +91,10 @@ class Matching(Assignments, ABC):
             (i for i, item in enumerate(pattern.patterns) if isinstance(item, cst.MatchStar)), count
         )
         for place, item in enumerate(pattern.patterns):
+            part = self.component(value, place, starred, count, state)
             if isinstance(item, cst.MatchStar):
-                rest = self.component(value, place, count, state, rest=True)
-                self._capture_rest(item.name, Obj(Kind.LIST, rest), source, state, context)
+                self._capture_rest(item.name, Obj(Kind.LIST, part), source, state, context)
             else:
-                part = self.component(value, place - count if place > starred else place, count, state)
                 self._capture(item.value, part, source, state, context)
 
     def _capture_entries(

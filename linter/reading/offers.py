@@ -21,18 +21,19 @@ class Offers:
 
     def __init__(self) -> None:
         self._by_door: dict[str, set[str]] = {}
-        self._others: set[str] = set()
+        # Those that count wherever a file mentions them; the others are bases, see `add_base`.
+        self._mentioned: set[str] = set()
 
     def copy(self) -> Offers:
         """Independent ones with the same names."""
         other = Offers()
         other._by_door = {door: set(names) for door, names in self._by_door.items()}
-        other._others = set(self._others)
+        other._mentioned = set(self._mentioned)
         return other
 
     def add(self, name: str, *doors: str) -> bool:
         """Note that `name` is reached through each of `doors`; whether that is new."""
-        self._others.add(name)
+        self._mentioned.add(name)
         return self._add(name, *doors)
 
     def add_base(self, name: str, *doors: str) -> None:
@@ -62,7 +63,7 @@ class Offers:
     def used_in(self, data: bytes, doors: Set[str]) -> bool:
         """Whether a file with these imports mentions a name that they lead to, or derives from a class of that name."""
         present = (name for name in self.through(doors & self._by_door.keys()) if name.encode() in data)
-        return any(name in self._others or _derives_from(name, data) for name in present)
+        return any(name in self._mentioned or _derives_from(name, data) for name in present)
 
 
 def _derives_from(name: str, data: bytes) -> bool:

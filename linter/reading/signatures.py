@@ -1,4 +1,4 @@
-"""What the header of a function says of streams: which of its arguments is one, and whether it may return one."""
+"""What a function says of streams at a glance: which of its arguments is one, whether it reads it, or may return one."""
 
 from __future__ import annotations
 

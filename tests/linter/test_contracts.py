@@ -370,6 +370,13 @@ def test_the_settings_of_the_guide_are_right(tmp_path: Path) -> None:
         load_settings(tmp_path)  # Raises for what is wrong.
 
 
+def test_the_guide_shows_the_message_for_a_wrong_entry(tmp_path: Path, loaderlint: Run) -> None:
+    (tmp_path / "pyproject.toml").write_text("\n" * 7 + table("methods", "keeps = ['enlist']"))
+    (shown,) = re.findall(r"^/src/engine/(pyproject\.toml:9: .*)$", GUIDE, re.M)
+    done = loaderlint(".")
+    assert (done.returncode, done.stderr) == (2, f"{tmp_path / shown}\n")
+
+
 EXAMPLES = re.findall(r"^```toml\n((?:(?!```).)*?)^```\n\n```python\n(.*?)^```$", GUIDE, re.M | re.S)
 
 

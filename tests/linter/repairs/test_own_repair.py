@@ -37,6 +37,16 @@ def test_a_pair_waits_on_the_host_and_is_fused_there():
     assert load(repaired.after, weights)["qk"].tolist() == [*weights["q"].tolist(), *weights["k"].tolist()]
 
 
+def test_a_copy_that_may_be_none_stays_where_it_goes_and_is_made_sure():
+    repaired = repair(
+        loop("pending[name] = w.to(self.device)"),
+        Kept(Holder.DICT, "pending[name] = w.to(self.device)", "pending"),
+    )
+    title = "make `w.to(self.device)` a copy in any case, before `pending` keeps it"
+    assert repaired.fix.title == f"{title}; this may hold the whole checkpoint in memory"
+    assert "pending[name] = w.to(self.device, copy=True)\n" in repaired.after
+
+
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
