@@ -15,7 +15,7 @@ from loaderlint.rules.registry import BY_CODE, RULES
 
 _OURS = re.compile(r"# noqa:[^#]*\bLDR[0-9]", re.IGNORECASE)
 # A code, and what stands between it and the next one.
-_CODE = re.compile(r"([A-Z]+[0-9]+)([,\s]*)", re.IGNORECASE)
+_CODE = re.compile(r"(?<![A-Z])([A-Z]+[0-9]+)([,\s]*)", re.IGNORECASE)
 # What people write between the codes and their reasons.
 _DASHES = " \t-\N{EN DASH}\N{EM DASH}:;,."
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # It asks for the functions that make streams, which are foun
     from loaderlint.linter.reading.project import Project
 
 # A dict that only hands on what it was given under the same name installs nothing of its own.
-_INSTALLED = r"""\.{name} = |["']{name}["']: (?!{name}\s*[,}}])|\bsetattr\([^,]+, *["']{name}["']"""
+_INSTALLED = r"""\.{name} = |["']{name}["']: (?!{name}\s*[,}}])|\bsetattr\([^,]{{1,80}}, *["']{name}["']"""
 
 
 def seems_to_install(function: Function) -> bool:

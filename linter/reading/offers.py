@@ -6,14 +6,16 @@ Where one is met decides only what is looked at more closely, so last names are 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 
 # The door of everything: who imports all names of one module may get those of another.
 ANY = "*"
-# The header of a class with bases; where a class has none, all up to the next header, or one of a function.
-_HEADER = re.compile(rb"\bclass\b(.*?)\)\s*(?::|->)", re.DOTALL)
-# "%s as other", in an import.
-_RENAMED = rb"(?<!\w)%s[\s\\]+(?:#[^\n]*\s+)*as[\s\\]+([^\s,;#)]+)"
+# Where the header of a class with bases, or of a function, ends.
+_HEADER_END = re.compile(rb"\)\s*(?::|->)")
+_CLASS = re.compile(rb"\bclass\b")
+# "%s as other", in an import without comments.
+_RENAMED = rb"(?<!\w)%s[\s\\]+as[\s\\]+([^\s,;)]+)"
+_COMMENT = re.compile(rb"#[^\n]*")
 
 
 class Offers:
@@ -69,7 +71,15 @@ class Offers:
 def _derives_from(name: str, data: bytes) -> bool:
     """Whether a class seems to have another one, of that name or imported with it, among its bases."""
     known = re.escape(name.encode())
-    names = b"|".join([known, *map(re.escape, re.findall(_RENAMED % known, data))])
+    code = _COMMENT.sub(b"", data)
+    names = b"|".join([known, *map(re.escape, re.findall(_RENAMED % known, code))])
     # Not "\b", which in bytes ends no name that is not ASCII.
     base = re.compile(rb"(?<!\w)(?:%s)(?!\w)" % names)
-    return any(base.search(header) for header in _HEADER.findall(data))
+    return any(base.search(header) for header in _class_headers(data))
+
+
+def _class_headers(data: bytes) -> Iterator[bytes]:
+    """The headers of the file's classes; where one has no bases, all up to the next header, or one of a function."""
+    *headers, _ = _HEADER_END.split(data)
+    found = ((header, _CLASS.search(header)) for header in headers)
+    return (header[match.end() :] for header, match in found if match is not None)

@@ -36,6 +36,8 @@ class Project:
         self._sources: dict[str, SourceFile] = {}
         self._modules: dict[str, FileIndex] = {}
         self.exports = Exports(self._indices, self._modules)
+        # Files that were looked at because something of them is imported, and whether they may make streams.
+        self._may_make: dict[str, bool] = {}
         self._properties: dict[Class, frozenset[str]] = {}
         self._lineages: dict[Class, tuple[Class, ...]] = {}
         self._bases: tuple[int, dict[str, list[Class]]] = (0, {})
@@ -81,7 +83,7 @@ class Project:
                 return
             file, inside = place
             is_package = os.path.basename(file) == "__init__.py"
-            index = self._index(file) if is_package or self._may_make(file) else None
+            index = self._index(file) if is_package or self._is_worth_reading(file) else None
             if index is None or not inside or not is_package:
                 return
             target = index.imports.get(inside.partition(".")[0], "")
@@ -90,11 +92,14 @@ class Project:
     def _covered(self) -> frozenset[str]:
         return frozenset(map(os.path.abspath, self._files))
 
-    def _may_make(self, file: str) -> bool:
-        try:
-            return self._sieve.may_handle_weights(read_bytes(file))
-        except SourceError:
-            return False
+    def _is_worth_reading(self, file: str) -> bool:
+        """Whether a file may make streams, by its bytes: each is looked at once, however many names are imported."""
+        if file not in self._may_make:
+            try:
+                self._may_make[file] = self._sieve.may_handle_weights(read_bytes(file))
+            except SourceError:
+                self._may_make[file] = False
+        return self._may_make[file]
 
     def unique(self, functions: Iterable[Function]) -> list[Function]:
         """Those of the functions whose name no other function of the files read so far has."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from loaderlint.linter.contracts import Contracts
 
+# None of these patterns may look at a byte more than a fixed number of times, whatever a file holds.
 # A type of iterables with the type of its items, and a loop over (or a copy of) something that is named like weights.
 _ANNOTATION = re.compile(rb"(?:Itera(?:ble|tor)|Generator)(?: as |\[\s*[\"']?(?:\w+\.)*(?P<item>\w+))")
 _NAMES = tuple(
@@ -15,18 +16,23 @@ _NAMES = tuple(
     for word in (rb"weights?", rb"tensors")
 )
 _USE = re.compile(rb"\b(?:in|list|dict|tuple|sorted|set)[ (]\s*(?P<begun>\w*)\Z")
-_NEAR = 100  # So many bytes lie at most between what uses a name and the name's end.
+_NEAR = 100  # So many bytes lie at most between what uses a name and the name's end, or between a tuple's brackets.
 # Items that are no tensors, and a parameter whose annotation, if there is one, says nothing about items.
 _PLAIN = {b"int", b"str", b"float", b"bool", b"bytes", b"object", b"None", b"Any"}
-_PARAMETER = (
-    rb"[(,]\s*(?:#[^\n]*\s+)*%s\s*(?:[,)=]|:\s*[\"']?(?:\w+\.)*(?:Async)?(?:Itera\w+|Generator|Any|object)\b)"
+_PARAMETER = re.compile(
+    rb"[(,]\s*(\w+)\s*(?=[,)=]|:\s*[\"']?(?:\w+\.)*(?:Async)?(?:Itera\w+|Generator|Any|object)\b)"
 )
+# Where the header of a function begins and ends, and what may stand in it beside code.
+_HEADER_EDGE = re.compile(rb"\b(?P<begins>def[ \t\\])|\)\s*(?::|->)")
+_COMMENT = re.compile(rb"#[^\n]*")
+# A name that a line gives to something, such as a type.
+_GIVEN = re.compile(rb"^[ \t]*(?:type[ \t]+)?(\w+)[ \t]*(?:[:\[][^=\n]*)?=", re.MULTILINE)
 _STEMS = (b"weight", b"tensor")
 # What removes registered parameters from a module, in a file that also registers some.
 _REMOVES = (b"delattr(", b"._parameters", b"._buffers")
 
 
-_IMPORTED = re.compile(rb"import[ \t]*(\([^)]*\)|(?:[^\n\\]|\\\n)*)")
+_IMPORTED = re.compile(rb"import[ \t]*(\([^()]*\)|(?:[^\n\\]|\\\n)*)")
 _NAME = re.compile(rb"[A-Za-z_]\w*|\*")
 
 
@@ -74,24 +80,26 @@ class Sieve:
 
 def _names_pairs(data: bytes) -> bool:
     """Whether an annotation may be that of a stream: its items are tuples, or have a name that the file gives them."""
+    given: set[bytes] | None = None
     for match in _ANNOTATION.finditer(data):
         item = match["item"]
         if item is None:
             return True
         if item in (b"tuple", b"Tuple"):
-            parts = data[match.end() : data.find(b"]", match.end())]
+            parts = data[match.end() : match.end() + _NEAR].partition(b"]")[0]
             if not _PLAIN.issuperset(_NAME.findall(parts)):
                 return True
-        elif item not in _PLAIN and re.search(rb"\b%s\s*(?::[^=\n]*)?=|\btype %s\b" % (item, item), data):
-            return True
+        elif item not in _PLAIN:
+            given = set(_GIVEN.findall(data)) if given is None else given
+            if item in given:
+                return True
     return False
 
 
 def _takes_weights(data: bytes) -> bool:
     """Whether what is used like weights, and named like them, is a parameter of some function."""
     names = set(_used_names(data))
-    parameters = (match for name in names for match in re.finditer(_PARAMETER % name, data))
-    return any(_is_in_header(data, match.start()) for match in parameters)
+    return bool(names) and any(not names.isdisjoint(_PARAMETER.findall(header)) for header in _headers(data))
 
 
 def _used_names(data: bytes) -> Iterator[bytes]:
@@ -103,9 +111,15 @@ def _used_names(data: bytes) -> Iterator[bytes]:
                 yield use["begun"] + match.group()
 
 
-def _is_in_header(data: bytes, place: int) -> bool:
-    start = data.rfind(b"def ", 0, place)
-    return start >= 0 and not re.search(rb"\)\s*(?::|->)", data[start:place])
+def _headers(data: bytes) -> Iterator[bytes]:
+    """The headers of the file's functions, from `def` to the bracket that closes the parameters, without comments."""
+    begun = -1
+    for edge in _HEADER_EDGE.finditer(data):
+        if edge["begins"]:
+            begun = edge.start()
+        elif begun >= 0:
+            yield _COMMENT.sub(b"", data[begun : edge.start() + 1])
+            begun = -1
 
 
 def _marks(contracts: Contracts) -> Iterator[_Mark]:
