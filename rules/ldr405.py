@@ -2,7 +2,7 @@
 
 ## What it does
 Finds a function that is given a weight stream, loads weights from somewhere else instead (a file, a hub, a loader that
-gets only a folder), and on that way returns without a look at its stream.
+gets only a folder), and on that way returns without a look at its stream. What loads may lie in another file.
 
 ## Why is this bad?
 The first load looks right, because file and stream hold the same. Later, when a trainer sends new weights, they are

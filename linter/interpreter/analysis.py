@@ -24,6 +24,7 @@ from loaderlint.linter.interpreter.tensors import Libraries
 from loaderlint.linter.interpreter.values import NOTHING, Loan, Loc, Value, ref
 from loaderlint.linter.interpreter.writing import Writing
 from loaderlint.linter.reading.index import Class, Function
+from loaderlint.linter.reading.nodes import names_in
 from loaderlint.linter.reading.streams import is_measured
 from loaderlint.linter.settings import Assume
 
@@ -62,6 +63,7 @@ class Interpreter(
         state.frames[frame] = {}
         for parameter in _all_parameters(code):
             state.frames[frame][parameter.name.value] = self._entry_value(parameter, function, state, context)
+        self.names_none = self.given.keys().isdisjoint(names_in(code.body))
         self.executed.add((function.index, function.qualname))
         self.execute(code.body.body, state, context)
         self._leave(state, context)

@@ -147,7 +147,8 @@ class Calls(Core, ABC):
         lent = any(state.holds_loans(item.value) for item in arguments)
         own = found is not None and found.index is context.index
         if isinstance(found, Function):
-            if not (own or lent or found.makes_functions or found in self.project.exports.makers):
+            makes = found.makes_functions or found in self.project.exports.makers
+            if not (own or lent or makes or self.may_load_instead(found, state)):
                 return None
             if found.index.path in self.project.named and self._judged_alone(
                 found, arguments, state, context
@@ -269,10 +270,12 @@ class Calls(Core, ABC):
         return self._unknown_method(name, arguments, node, state, context)
 
     def worth_running(self, function: Function, arguments: Sequence[Argument], state: State) -> bool:
-        """Whether a function of the project can matter: it is given what is lent, or makes a stream of its own."""
-        return function in self.project.exports.makers or any(
-            state.holds_loans(item.value, through=True) for item in arguments
-        )
+        """Whether a function of the project can matter: it is given what is lent, makes a stream of its own, or loads
+        instead of one.
+        """
+        if function in self.project.exports.makers or self.may_load_instead(function, state):
+            return True
+        return any(state.holds_loans(item.value, through=True) for item in arguments)
 
     def _judged_alone(
         self, function: Function, arguments: Sequence[Argument], state: State, context: Context

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from functools import cached_property
 
 import libcst as cst
 from loaderlint.linter.interpreter.events import Fact, Note, Observation, Site
@@ -13,6 +14,7 @@ from loaderlint.linter.interpreter.sides import Sides
 from loaderlint.linter.interpreter.state import State
 from loaderlint.linter.interpreter.usage import way_to
 from loaderlint.linter.interpreter.values import Atom, Instance, Method, Named, Ref, Value
+from loaderlint.linter.reading.index import Function
 from loaderlint.linter.reading.nodes import names_in
 
 # `part.load_weights(iter([]))` loads nothing, and says so.
@@ -26,8 +28,27 @@ class Untouched(Sides, ABC):
         super().__init__()
         # The streams that the analysed function is given, by their parameters' names.
         self.given: dict[str, Ref] = {}
+        # Whether the analysed function names none of them anywhere.
+        self.names_none = False
         # What is loaded on the way to some use of the stream, too: beside it, not instead.
         self._beside: set[tuple[Ref, Site]] = set()
+
+    def may_load_instead(self, function: Function, state: State) -> bool:
+        """Whether `function`, called before all streams are touched, may be what loads instead.
+
+        Where the analysed function has some use for its streams, only files that name what reads files are looked into:
+        others cost more than they show.
+        """
+        if not self.given or state.touched.issuperset(self.given.values()):
+            return False
+        return self.names_none or any(map(function.index.mentions, self._calls_that_load))
+
+    @cached_property
+    def _calls_that_load(self) -> tuple[str, ...]:
+        """How calls of what reads weights from files look, by any name that an import may give it."""
+        names = (*self.contracts.named("functions", "load"), *self.contracts.producer_by_call)
+        last = sorted({name.rpartition(".")[2] for name in names})
+        return tuple(text for name in last for text in (f"{name}(", f"{name} as "))
 
     def touch(self, state: State, value: Value) -> None:
         """An expression that names `value` is evaluated."""
