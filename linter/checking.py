@@ -33,7 +33,7 @@ class Checker:
         self._files = files
         self._project = Project(settings.contracts, files)
         self._events: dict[object, Event] = {}
-        self._observed: list[Observation] = []
+        self._observed: dict[object, Observation] = {}
         self._entries: dict[object, set[Function]] = defaultdict(set)
         self._failures: list[Finding] = []
         self._added: list[tuple[SourceFile, FileIndex]] = []
@@ -59,10 +59,11 @@ class Checker:
 
     def _observe(self, source: SourceFile, index: FileIndex) -> None:
         wanted = facts_on(self._settings.layers)
-        observer = Observer(index, source.text, wanted, self._project.exports.maker_offers)
+        observer = Observer(index, source.text, wanted, self._project)
         for function in observer.functions():
             try:
-                self._observed += observer.observations(function)
+                for observation in observer.observations(function):
+                    self._observed.setdefault(_place(observation), observation)
             except Exception as error:
                 self._failures.append(_internal_error(source, function, error))
 
@@ -118,7 +119,7 @@ class Checker:
             self._analyse(source, index)
         self._added.clear()
         failures = self._failures if is_on(BY_CODE[INTERNAL_ERROR], self._settings.layers) else []
-        return [*failures, *judged([*self._lent(), *self._observed], self._project, self._settings, named)]
+        return [*failures, *judged([*self._lent(), *self._observed.values()], self._project, self._settings, named)]
 
     def _lent(self) -> list[Event]:
         """The events without those of functions that nobody gives a stream, whatever their annotations say."""

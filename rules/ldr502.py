@@ -5,10 +5,16 @@ Follows the answer of weight loaders that can be asked whether they loaded (`ret
 path returns nothing though it was asked, a caller that asks and does not look at the answer, a caller that records a
 parameter as loaded after its loader said no.
 
+A wrapper that hands all its keywords on to another loader hands the question on, and has to hand the answer back;
+`-> None` says that nobody asks it. The same goes for what a whole loader answers: where its annotation says that it
+returns the names of what it loaded, it drops what the inner loader answers, or hands on the answer of one that gives
+none.
+
 ## Why is this bad?
 With expert parallelism a loader refuses the experts of other ranks. A missing answer counts as a refusal, so a weight
 that was loaded is searched for again, or reported as missing. An answer that is not looked at turns the refusal into
-success: the check that every parameter was loaded passes over a parameter that no one has written.
+success: the check that every parameter was loaded passes over a parameter that no one has written. Of a loader that
+answers nothing, no weight counts as loaded: a check stops a load that was right, or is left out.
 
 It is a hazard, not an error: no weight is overwritten with wrong bytes, and whether a check is fooled depends on which
 rank holds which experts.
@@ -43,6 +49,8 @@ from loaderlint.rules.base import Rule, always, one_line
 _SAYS = {
     "unanswered": "`{}` can be asked whether it loaded, but gives no answer on this path",
     "ignored": "`{}` is asked whether it loaded, but nobody looks at its answer",
+    "dropped": "the answer of `{}` is dropped, and this function gives none",
+    "handed on": "`{}` does not say what it loaded, and a caller hands that on as its answer",
     "recorded": "`{}` is recorded as loaded also where its loader refused it",
 }
 

@@ -131,6 +131,9 @@ def _marks(contracts: Contracts) -> Iterator[_Mark]:
         # Of those that rework layers after loading, only what also gives parameters their loaders is judged.
         loaders = tuple(loader.encode() for loader in contracts.loader_attributes)
         yield _Mark(b"Parameter", (f"def {name}(".encode(),), loaders)
+    for name in contracts.named("methods", "drain"):
+        # One that says that it answers with names may hand on what gives none, whatever its stream is called.
+        yield _Mark(name.encode(), (f"def {name}(".encode(),), (b"[str]",))
     for name in contracts.named("methods", "produce"):
         yield _Mark(name.encode(), (f"{name}(".encode(),))
     for call in contracts.lending_calls:

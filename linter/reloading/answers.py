@@ -17,18 +17,32 @@ def unanswered(function: Definition, question: str, loaders: frozenset[str]) -> 
     Return statements, and the parameter itself for the end of the body. `loaders` are the names of functions that
     answer only if they are asked in turn.
     """
-    if _is_stub(function) or any(
-        isinstance(node, (ast.Yield, ast.YieldFrom)) or _binds(node, question)
-        for node in body_nodes(function)
-    ):
+    if any(_binds(node, question) for node in body_nodes(function)):
         return []
+    returns, ended = silent_ends(function, function.body, question, loaders)
+    return [*returns, *(_parameter(function, question) if ended else ())]
+
+
+def silent_ends(
+    function: Definition,
+    body: list[ast.stmt],
+    question: str = "",
+    loaders: frozenset[str] = frozenset(),
+) -> tuple[list[ast.Return], bool]:
+    """The return statements of `body` that may give None, and whether its end is reached.
+
+    `body` is what is left of the function to run. Nothing is found in a generator, or where there is no code.
+    """
+    if _is_stub(function) or any(
+        isinstance(node, (ast.Yield, ast.YieldFrom)) for node in body_nodes(function)
+    ):
+        return [], False
     run = _Answers(Asks(frozenset()).about(function, question), question, loaders)
     try:
-        ended = run.block(function.body, frozenset({State().knowing(question, True)}))
+        ended = run.block(body, frozenset({State().knowing(question, True)}))
     except TooManyPaths:
-        return []
-    found: list[ast.AST] = list(run.found)
-    return [*found, *_parameter(function, question)] if ended else found
+        return [], False
+    return list(run.found), bool(ended)
 
 
 class _Answers(Paths):

@@ -15,11 +15,8 @@ _RECORDS = ("add", "append")
 
 def ignored(function: Definition, asks: Asks) -> Iterator[ast.Call]:
     """The asking calls whose answer is dropped, or put into a name that is never read."""
-    loads = [
-        node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    ]
-    read = {node.id for node in loads}
-    unused = {id(node.value) for node in body_nodes(function) if _drops_value(node, read)}
+    read = names_read(function)
+    unused = {id(node.value) for node in body_nodes(function) if drops_value(node, read)}
     calls = [node for node in body_nodes(function) if isinstance(node, ast.Call)]
     for call in calls:
         if id(call) in unused and asks.find(call) is call:
@@ -29,7 +26,13 @@ def ignored(function: Definition, asks: Asks) -> Iterator[ast.Call]:
                 yield call
 
 
-def _drops_value(node: ast.AST, read: set[str]) -> bool:
+def names_read(function: Definition) -> set[str]:
+    """The names that are read anywhere in a function."""
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    return {node.id for node in names if isinstance(node.ctx, ast.Load)}
+
+
+def drops_value(node: ast.AST, read: set[str]) -> bool:
     """Whether the statement has a value that nothing reads."""
     if isinstance(node, ast.Expr):
         return True

@@ -10,11 +10,13 @@ from functools import cached_property
 from loaderlint.linter.interpreter.events import Fact, Note, Observation
 from loaderlint.linter.reading.candidates import MakerCalls
 from loaderlint.linter.reading.index import FileIndex, Function
-from loaderlint.linter.reading.offers import Offers
+from loaderlint.linter.reading.project import Project
 from loaderlint.linter.reloading.answers import unanswered
 from loaderlint.linter.reloading.asking import ignored, recorded
 from loaderlint.linter.reloading.carrying import carrying
 from loaderlint.linter.reloading.experts import gathered
+from loaderlint.linter.reloading.handing_on import question_handed_on
+from loaderlint.linter.reloading.loaded_names import LoadedNames, Silence
 from loaderlint.linter.reloading.nodes import FUNCTIONS, parameters
 from loaderlint.linter.reloading.places import site
 from loaderlint.linter.reloading.replacing import bare_again
@@ -29,13 +31,13 @@ _REMOVES = ("delattr(", "._parameters", "._buffers")
 class Observer:
     """Looks at the functions of one file for the `wanted` facts.
 
-    `text` is the file's source: it tells what need not be looked for. `makers` are the functions of the project that
-    hand out streams.
+    `text` is the file's source: it tells what need not be looked for.
     """
 
-    def __init__(self, index: FileIndex, text: str, wanted: Set[Fact], makers: Offers) -> None:
+    def __init__(self, index: FileIndex, text: str, wanted: Set[Fact], project: Project) -> None:
         self._index = index
-        self._offers = makers
+        self._project = project
+        self._loaded = LoadedNames(project) if Fact.ANSWER_LOST in wanted else None
         answers = index.contracts.loader_results if Fact.ANSWER_LOST in wanted else ()
         self._questions = frozenset(name for name in answers if name in text)
         self._registers = Fact.RESTORED_OVER in wanted and any(call in text for call in _REGISTERS)
@@ -46,17 +48,17 @@ class Observer:
 
     @cached_property
     def _makers(self) -> MakerCalls:
-        return MakerCalls(self._index, self._offers)
+        return MakerCalls(self._index, self._project.exports.maker_offers)
 
     def functions(self) -> Iterator[Function]:
         """The functions that there may be something to say about."""
         calls = [*(_STACKS if self._stacks else ()), *(_REGISTERS if self._registers else ())]
         hints = "|".join(map(re.escape, [*sorted(self._questions), *calls]))
         numbers = self._index.lines_with(hints) if hints else []
-        if not (numbers or self._after):
-            return
         for function in self._index.functions.values():
-            if function.node.name in self._after or self._index.has_line(function, numbers):
+            named = function.node.name in self._after or self._index.has_line(function, numbers)
+            answers = self._loaded and (self._loaded.may_miss(function) or function.lent)
+            if named or answers:
                 yield function
 
     @cached_property
@@ -74,6 +76,8 @@ class Observer:
         source = self._index.slice(function).source
         if any(question in source for question in self._questions):
             yield from self._answers(function)
+        if self._loaded is not None:
+            yield from self._not_handed_back(function)
         if self._stacks and any(call in source for call in _STACKS):
             yield from self._gathered(function)
         if function.node.name in self._after and function.owner is not None:
@@ -102,6 +106,17 @@ class Observer:
             ends = "returns without an answer" if isinstance(node, ast.Return) else "the end has no answer"
             note = Note("unanswered", site(function, node), f"asked by `{question}`, {ends}")
             yield _lost(function, node, function.node.name, "unanswered", (note,))
+
+    def _not_handed_back(self, function: Function) -> Iterator[Observation]:
+        """Answers that a wrapper does not give back, and those of whole loaders."""
+        unnamed = function.lent and self._questions.isdisjoint(parameters(function.node))
+        for call in question_handed_on(function.node) if unnamed else ():
+            if self._loaded.has_no_answer(call, function):
+                continue
+            note = Note("asked", site(function, call), "hands on whether it is asked, and drops the answer")
+            yield _lost(function, call, ast.unparse(call.func), "dropped", (note,))
+        for found in self._loaded.missing(function):
+            yield _without_names(found)
 
     def _gathered(self, function: Function) -> Iterator[Observation]:
         for found in gathered(function.node, function.streams, self._makers.made_in(function)):
@@ -145,3 +160,15 @@ def _lost(
     function: Function, node: ast.AST, subject: str, detail: str, notes: tuple[Note, ...]
 ) -> Observation:
     return Observation(Fact.ANSWER_LOST, site(function, node), subject, notes, detail)
+
+
+def _without_names(found: Silence) -> Observation:
+    function, at, asked = found
+    if asked is None:
+        note = Note("asked", site(function, at), "says that it answers, and drops the answer")
+        return _lost(function, at, ast.unparse(at.func), "dropped", (note,))
+    notes = (
+        Note("unanswered", site(function, at), "gives no names of what it loaded"),
+        Note("handed on", site(*asked), "handed on as the names of what was loaded"),
+    )
+    return _lost(function, at, function.node.name, "handed on", notes)

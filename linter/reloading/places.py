@@ -29,8 +29,10 @@ def site(function: Function, node: ast.AST) -> Site:
     """The place of `node` in the slice of the function that holds it. Raises `LookupError` for one outside it."""
     unit = function.index.slice(function)
     start = _place(unit, node.lineno, node.col_offset)
-    end = _place(unit, node.end_lineno, node.end_col_offset)
-    # LibCST counts a node's own parentheses, and a parameter's default, as part of it: the tightest one around.
+    # Of a parameter LibCST counts the name alone, without its annotation.
+    named = isinstance(node, ast.arg)
+    end = (start[0], start[1] + len(node.arg)) if named else _place(unit, node.end_lineno, node.end_col_offset)
+    # LibCST counts a node's own parentheses as part of it: the tightest one around.
     around: list[tuple[tuple[int, int], tuple[int, int], cst.CSTNode]] = []
     for candidate in walk(unit.module):
         if isinstance(candidate, _KINDS[type(node)]):
